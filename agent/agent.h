@@ -32,8 +32,11 @@ struct AgentOptions {
   std::optional<int> slots;
   std::string artificial_device;  // name of the artificial device; empty: the processor's name
   int artificial_islands = 1;
+  std::string slot_type = "auto";           // which devices are detected (device/detector.h)
+  std::optional<std::string> visible_gpus;  // not set: all GPUs that the environment allows
   std::optional<double> cpus;     // not set: the machine's; 0: not counted
   std::optional<int64_t> memory;  // bytes; same rules as `cpus`
+  std::map<std::string, std::string> proxies;  // of tasks, by variable: "https_proxy"
   std::string network_switch;     // empty: unknown
   std::map<std::string, std::string> labels;
   std::string work_dir;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -57,14 +58,23 @@ std::string JoinUrls(const std::vector<MasterAddress>& masters) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<Device>> DetectSlots(const AgentOptions& options) {
+  DetectorOptions detector{.artificial_slots = options.slots,
+                           .artificial_device = options.artificial_device,
+                           .artificial_islands = options.artificial_islands,
+                           .slot_type = options.slot_type,
+                           .visible_gpus = options.visible_gpus};
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    if (const char* value = ::getenv(name)) detector.environment_gpus = value;
+  }
+  return DetectDevices(detector);
+}
+
 absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options) {
   DET_RETURN_IF_ERROR(CheckId(options.id));
   DET_ASSIGN_OR_RETURN(std::vector<MasterAddress> masters, ParseMasterAddresses(options.master));
   DET_RETURN_IF_ERROR(CheckTls(masters, options.tls));
-  DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
-                       DetectDevices({.artificial_slots = options.slots,
-                                      .artificial_device = options.artificial_device,
-                                      .artificial_islands = options.artificial_islands}));
+  DET_ASSIGN_OR_RETURN(std::vector<Device> devices, DetectSlots(options));
   FillInResources(options);
   if (options.address.empty()) {
     DET_ASSIGN_OR_RETURN(options.address, FindLocalAddress(masters));
@@ -98,7 +108,8 @@ absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options) {
             .devices = std::move(devices),
             .tls = {.on = masters[0].tls,
                     .authority = options.tls.authority,
-                    .master_name = options.tls.master_name}};
+                    .master_name = options.tls.master_name},
+            .proxies = options.proxies};
   return AgentSetup{std::move(options), std::move(masters), std::move(host), std::move(lock)};
 }
 

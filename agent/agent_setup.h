@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/agent.h"
+#include "agent/core/task.h"
 #include "agent/driver/task_env.h"
 #include "agent/link/master_address.h"
 #include "base/fd.h"
@@ -20,6 +21,9 @@ struct AgentSetup {
   Host host;
   base::Fd lock;  // lock on the work directory, which excludes a second agent
 };
+
+// Detects the slots that the options select.
+absl::StatusOr<std::vector<Device>> DetectSlots(const AgentOptions& options);
 
 // Validates the options, creates the work directory and locks it. Errors name the flag to change.
 absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options);

@@ -10,6 +10,7 @@
 #include <climits>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,10 +19,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "agent/agent.h"
+#include "agent/agent_setup.h"
+#include "agent/device/detector.h"
+#include "agent/settings.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/installation.h"
@@ -42,7 +47,11 @@ struct Flags {
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
+  std::string config_file;
+  std::string log_level = "info";
+  std::map<std::string, std::string> others;  // by key, from flags of Determined's agent
   double stop_grace = 10;
+  bool list_devices = false;
   bool log_json = false;
   bool verbose = false;
 };
@@ -97,12 +106,21 @@ std::string GetDefaultWorkDir(const std::string& id) {
 }
 
 void AddOptions(CLI::App& app, Flags& flags) {
+  app.add_option("--config-file", flags.config_file,
+                 "Configuration file (docs/reference/agent-config.md); flags and DET_* variables "
+                 "override it. Default: $DET_CONFIG_FILE, else /etc/determined/agent.yaml if it "
+                 "exists");
   app.add_option("--master", flags.agent.master,
-                 "Master address, http(s)://HOST:PORT; several separated by commas")
-      ->required();
+                 "Master address, http(s)://HOST:PORT; several separated by commas");
   app.add_option("--id", flags.agent.id, "Name of this agent (default: host name)");
   app.add_option("--slots", flags.slots,
                  "Number of artificial CPU slots (default: detect devices)");
+  app.add_option("--slot-type", flags.agent.slot_type,
+                 "Devices to offer: auto, cuda, rocm, tpu, cpu or none (default: auto)");
+  app.add_option("--visible-gpus", flags.agent.visible_gpus,
+                 "GPUs to offer, numbers or UUIDs separated by commas (default: all)");
+  app.add_flag("--list-devices", flags.list_devices,
+               "Print number, type, UUID and name of the devices, and exit");
   app.add_option("--artificial-device", flags.agent.artificial_device,
                  "Device name of artificial slots, for testing");
   app.add_option("--artificial-islands", flags.agent.artificial_islands,
@@ -139,8 +157,75 @@ void AddOptions(CLI::App& app, Flags& flags) {
                  "Disk space for undelivered log lines per task (default: 256m)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_flag("--log-json", flags.log_json, "Log as JSON lines");
+  app.add_option("--log-level", flags.log_level, "Minimum level of log lines (default: info)")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   app.add_flag("--verbose", flags.verbose, "Log debug messages");
   app.set_version_flag("--version", std::string("resolute-agent ") + base::kVersion);
+  // The same settings by the flags and the command of Determined's agent.
+  for (const auto& [key, flag] : GetOtherFlags()) {
+    if (app.get_option_no_throw(flag) != nullptr) continue;
+    CLI::Option* option = app.add_option(flag, flags.others[key])->group("");
+    // CLI11's errors have no name of a hidden flag, but its type.
+    option->type_name("value of " + flag);
+    if (IsSwitch(key)) option->expected(0, 1);
+  }
+  app.add_subcommand("run")->group("")->fallthrough();
+}
+
+// Reads the file and the variables; later ones override earlier ones.
+absl::StatusOr<Settings> ReadSettings(const CLI::App& app, const Flags& flags) {
+  std::string path = flags.config_file;
+  if (const char* variable = ::getenv("DET_CONFIG_FILE"); path.empty() && variable != nullptr) {
+    path = variable;
+  }
+  if (path.empty() && ::access(kDefaultAgentFile, F_OK) == 0) path = kDefaultAgentFile;
+  Settings settings;
+  if (!path.empty()) {
+    const absl::StatusOr<std::string> text = base::ReadFile(path);
+    if (!text.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--config-file: ", text.status().message(),
+          "; let this user read it, or choose another file (--config-file /dev/null: no file)"));
+    }
+    DET_ASSIGN_OR_RETURN(settings, ReadAgentFile(*text, path));
+  }
+  for (auto& [key, setting] : FindAgentVariables(environ)) settings[key] = setting;
+  const std::map<std::string, std::string> names = GetOtherFlags();
+  for (const auto& [key, text] : flags.others) {
+    const std::string& flag = names.at(key);
+    if (app.count(flag) == 0) continue;
+    if (text.empty() && !IsSwitch(key)) {
+      settings.erase(key);
+    } else {
+      settings[key] = {flag, {text.empty() ? "true" : text}};
+    }
+  }
+  return settings;
+}
+
+// Sets the flags that are not given from the file and the variables.
+absl::Status ApplySettings(CLI::App& app, Flags& flags, std::vector<std::string>& warnings) {
+  DET_ASSIGN_OR_RETURN(const Settings settings, ReadSettings(app, flags));
+  DET_ASSIGN_OR_RETURN(AgentOverrides overrides, InterpretSettings(settings));
+  for (const auto& [flag, setting] : overrides.flags) {
+    CLI::Option* option = app.get_option(flag);
+    if (option->count() > 0) continue;
+    try {
+      option->add_result(setting.values);
+      option->run_callback();
+    } catch (const CLI::Error& error) {
+      return absl::InvalidArgumentError(absl::StrCat(setting.source, ": ", error.what()));
+    }
+  }
+  flags.agent.proxies = std::move(overrides.proxies);
+  warnings = std::move(overrides.warnings);
+  return absl::OkStatus();
+}
+
+base::LogLevel GetLogLevel(const Flags& flags) {
+  if (flags.verbose || flags.log_level == "debug") return base::LogLevel::kDebug;
+  if (flags.log_level == "warning") return base::LogLevel::kWarning;
+  return flags.log_level == "error" ? base::LogLevel::kError : base::LogLevel::kInfo;
 }
 
 absl::Status ReadToken(const std::string& file, AgentOptions& agent) {
@@ -174,6 +259,10 @@ absl::Status CompleteOptions(Flags& flags) {
     return absl::InvalidArgumentError("--stop-grace must be a number of seconds, 0 or more");
   }
   agent.stop_grace = absl::Seconds(flags.stop_grace);
+  if (agent.master.empty()) {
+    return absl::InvalidArgumentError(
+        "no master; set --master http://HOST:PORT, the address that the master logs at start");
+  }
   if (agent.log_spool_limit < (64 << 10)) {
     return absl::InvalidArgumentError(
         "--log-spool-limit must be a size of 64k or more, such as 256m");
@@ -192,6 +281,14 @@ absl::Status CompleteOptions(Flags& flags) {
   tls.master_name = agent.tls.master_name;
   agent.tls = std::move(tls);
   return ReadToken(flags.token_file, agent);
+}
+
+absl::Status PrintDevices(const Flags& flags) {
+  AgentOptions agent = flags.agent;
+  agent.slots = flags.slots;
+  DET_ASSIGN_OR_RETURN(const std::vector<Device> devices, DetectSlots(agent));
+  std::cout << ListDevices(devices);
+  return absl::OkStatus();
 }
 
 // Runs until the agent has ended. SIGTERM stops the agent, SIGINT also stops its tasks.
@@ -239,10 +336,12 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  base::InitLog({.json = flags.log_json,
-                 .level = flags.verbose ? base::LogLevel::kDebug : base::LogLevel::kInfo});
-  absl::Status status = CompleteOptions(flags);
-  if (status.ok()) status = Run(flags.agent);
+  std::vector<std::string> warnings;
+  absl::Status status = ApplySettings(app, flags, warnings);
+  base::InitLog({.json = flags.log_json, .level = GetLogLevel(flags)});
+  for (const std::string& warning : warnings) DET_LOG(WARNING) << warning;
+  if (status.ok()) status = flags.list_devices ? PrintDevices(flags) : CompleteOptions(flags);
+  if (status.ok() && !flags.list_devices) status = Run(flags.agent);
   if (status.ok()) return 0;
   std::cerr << "resolute-agent: " << status.message() << "\n";
   return 1;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,7 +41,11 @@ class MainTest : public testing::Test {
   std::string errors() const { return base::ReadFile(dir_->path() + "/stderr").value_or(""); }
 
   void Run(std::vector<std::string> flags) {
+    // Without --config-file, the agent would read /etc/determined/agent.yaml.
     std::vector<std::string> argv = {"agent/resolute-agent"};
+    if (std::find(flags.begin(), flags.end(), "--config-file") == flags.end()) {
+      argv.insert(argv.end(), {"--config-file", "/dev/null"});
+    }
     argv.insert(argv.end(), flags.begin(), flags.end());
     absl::StatusOr<base::ChildProcess> child =
         base::Spawn({.argv = argv,
@@ -257,6 +262,23 @@ TEST_F(MainTest, ReportsNoCpus_WhenFlagIsZero) {
   const v1::Register registration = master_.received().registrations[0];
   EXPECT_FALSE(registration.has_cpus());
   EXPECT_GT(registration.memory(), 0);
+}
+
+TEST_F(MainTest, SaysHowToStartWithoutFile_WhenItCannotBeRead) {
+  Run({"--master", master_.url(), "--config-file", "/nonexistent/agent.yaml"});
+  EXPECT_EQ(Wait().code, 1);
+  EXPECT_NE(errors().find("/nonexistent/agent.yaml"), std::string::npos) << errors();
+  EXPECT_NE(errors().find("--config-file /dev/null"), std::string::npos) << errors();
+}
+
+TEST_F(MainTest, RejectsFlagOfDeterminedWithoutValue) {
+  Run({"--master-host"});
+  EXPECT_EQ(Wait().code, 2);
+  EXPECT_NE(errors().find("--master-host"), std::string::npos) << errors();
+  Run({"--master-host", ""});
+  EXPECT_EQ(Wait().code, 1);
+  EXPECT_NE(errors().find("resolute-agent: no master; set --master"), std::string::npos)
+      << errors();
 }
 
 TEST_F(MainTest, RejectsInvalidLabel) {

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+
 namespace det::base {
 
 size_t Utf8Length(std::string_view text) {
@@ -31,6 +33,11 @@ bool IsUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+size_t CountCharacters(std::string_view text) {
+  const auto begins = [](char byte) { return (byte & 0xC0) != 0x80; };
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins));
 }
 
 }  // namespace det::base

@@ -1,4 +1,4 @@
-// Validation of UTF-8 (Unicode, table 3-7: no overlong forms, no surrogates). For text from outside
+// UTF-8 (Unicode, table 3-7: no overlong forms, no surrogates). For text from outside
 // the process; any thread. Changes nothing and does no I/O.
 #ifndef BASE_UTF8_H_
 #define BASE_UTF8_H_
@@ -14,6 +14,9 @@ size_t Utf8Length(std::string_view text);
 
 // Returns whether the whole text is valid UTF-8.
 bool IsUtf8(std::string_view text);
+
+// Returns the number of characters. REQUIRES: `text` is valid UTF-8.
+size_t CountCharacters(std::string_view text);
 
 }  // namespace det::base
 

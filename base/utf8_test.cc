@@ -22,5 +22,10 @@ TEST(Utf8Test, RejectsInvalidText) {
   }
 }
 
+TEST(Utf8Test, CountsCharacters) {
+  EXPECT_EQ(CountCharacters(""), 0u);
+  EXPECT_EQ(CountCharacters("a\u00e4\u20ac\U0001F600"), 4u);
+}
+
 }  // namespace
 }  // namespace det::base

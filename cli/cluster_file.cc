@@ -59,15 +59,20 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
     ClusterState state;
     state.url = json.at("url").get<std::string>();
     state.agents = json.at("agents").get<int>();
+    state.first_agents = json.value("first_agents", state.agents);
     state.slots = json.at("slots").get<int>();
+    state.gpu = json.value("gpu", false);
     state.master_config = json.value("master_config", "");
     state.tls = json.value("tls", false);
     state.allow_blank_passwords = json.value("allow_blank_passwords", false);
+    state.admin_password = json.value("admin_password", "");
+    state.user_password = json.value("user_password", "");
     for (const Json& member : json.at("members")) {
       state.members.push_back(
           {member.at("name").get<std::string>(),
            {member.at("pid").get<pid_t>(), member.at("start_time").get<int64_t>()},
-           member.at("log").get<std::string>()});
+           member.at("log").get<std::string>(),
+           member.value("gpus", std::vector<std::string>())});
     }
     return state;
   } catch (const nlohmann::json::exception&) {
@@ -85,11 +90,19 @@ absl::Status WriteClusterFile(const std::string& path, const ClusterState& state
     members.push_back({{"name", member.name},
                        {"pid", member.process.pid},
                        {"start_time", member.process.start_time},
-                       {"log", member.log}});
+                       {"log", member.log},
+                       {"gpus", member.gpus}});
   }
-  const Json json = {{"url", state.url},     {"agents", state.agents},
-                     {"slots", state.slots}, {"master_config", state.master_config},
-                     {"tls", state.tls},     {"allow_blank_passwords", state.allow_blank_passwords},
+  const Json json = {{"url", state.url},
+                     {"agents", state.agents},
+                     {"first_agents", state.first_agents},
+                     {"admin_password", state.admin_password},
+                     {"user_password", state.user_password},
+                     {"slots", state.slots},
+                     {"gpu", state.gpu},
+                     {"master_config", state.master_config},
+                     {"tls", state.tls},
+                     {"allow_blank_passwords", state.allow_blank_passwords},
                      {"members", members}};
   return base::WriteFileAtomically(path, json.dump(2) + "\n", 0600);
 }

@@ -15,15 +15,21 @@ struct ClusterMember {
   std::string name;  // "master", "agent-0"
   Process process;
   std::string log;  // path
+  std::vector<std::string> gpus = {};  // UUIDs of the GPUs of an agent; empty: CPU slots
 };
 
 struct ClusterState {
   std::string url;
   int agents = 0;
+  int first_agents = 0;       // at the start of the cluster, before agents were added or removed
   int slots = 0;              // of each agent
+  bool gpu = false;           // new agents offer GPUs
   std::string master_config;  // absolute path; empty: none
   bool tls = false;
   bool allow_blank_passwords = false;
+  // Hashes of the passwords that the master was started with; empty: none.
+  std::string admin_password;
+  std::string user_password;
   std::vector<ClusterMember> members;  // the master first
 
   bool AllAlive() const;  // true only if no member is missing

@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sodium.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +28,7 @@
 #include "base/status_macros.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
+#include "cli/local_slots.h"
 #include "cli/local_tls.h"
 #include "cli/program.h"
 #include "cli/token_cache.h"
@@ -76,9 +79,13 @@ absl::Status CheckSameOptions(const std::string& data_dir, const ClusterState& s
     requested.push_back(absl::StrCat(flag, " ", *expected));
   };
   compare("--port", state.port(), options.port);
-  compare("--agents", state.agents, options.agents);
+  if (options.agents != state.first_agents) compare("--agents", state.agents, options.agents);
   compare("--slots", state.slots, options.slots);
   compare("--master-config", state.master_config, options.master_config);
+  if (options.gpu && *options.gpu != state.gpu) {
+    actual.push_back(state.gpu ? "--gpu" : "--no-gpu");
+    requested.push_back(state.gpu ? "--no-gpu" : "--gpu");
+  }
   if (options.tls && !state.tls) {
     actual.push_back("no --tls");
     requested.push_back("--tls");
@@ -91,16 +98,56 @@ absl::Status CheckSameOptions(const std::string& data_dir, const ClusterState& s
                    "options to keep it"));
 }
 
-// Passwords are set when a master starts; later they are changed with `det user`.
-absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& state,
-                              const ClusterOptions& options) {
-  const bool some = options.admin_password || options.user_password;
-  if (!(some || options.allow_blank_passwords) || !state.IsRunning("master"))
-    return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the cluster in ", data_dir,
-                   " is already running; change passwords with `det user change-password`, or stop "
-                   "it first with `det deploy local down`"));
+// Stands for the hash of a password that could not be hashed.
+constexpr char kUnknownHash[] = "unknown";
+
+// Hashing fails without memory.
+std::string HashSecret(const std::string& secret) {
+  std::array<char, crypto_pwhash_STRBYTES> hash = {};
+  if (sodium_init() < 0 || crypto_pwhash_str(hash.data(), secret.data(), secret.size(),
+                                             crypto_pwhash_OPSLIMIT_INTERACTIVE,
+                                             crypto_pwhash_MEMLIMIT_INTERACTIVE) != 0) {
+    return kUnknownHash;
+  }
+  return hash.data();
+}
+
+// Whether the hash is known to be that of another password, or of none.
+bool IsOtherSecret(const std::string& secret, const std::string& hash) {
+  if (hash == kUnknownHash || sodium_init() < 0) return false;
+  errno = 0;
+  return hash.empty() ||
+         (crypto_pwhash_str_verify(hash.c_str(), secret.data(), secret.size()) != 0 &&
+          errno != ENOMEM);
+}
+
+// The variables apply to a master that is started, as if it were started without `det`. A running
+// one is not compared with them: they may be exported for another cluster.
+void AddPasswordVariables(ClusterOptions* options) {
+  const std::string admin = GetEnv("DET_ADMIN_PASSWORD");
+  const std::string user = GetEnv("DET_USER_PASSWORD");
+  if (!options->admin_password && !admin.empty()) options->admin_password = admin;
+  if (!options->user_password && !user.empty()) options->user_password = user;
+}
+
+// Passwords are set when a master starts; later they are changed with `det user`. The options that
+// started the master change nothing.
+absl::Status CheckSamePasswords(const std::string& data_dir, const ClusterState& state,
+                                const ClusterOptions& options) {
+  if (!state.IsRunning("master")) return absl::OkStatus();
+  const char* other = nullptr;
+  if (options.admin_password && IsOtherSecret(*options.admin_password, state.admin_password)) {
+    other = "--admin-password";
+  } else if (options.user_password && IsOtherSecret(*options.user_password, state.user_password)) {
+    other = "--user-password";
+  } else if (options.allow_blank_passwords && !state.allow_blank_passwords) {
+    other = "--allow-blank-passwords";
+  }
+  if (other == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the cluster in ", data_dir, " is already running, and was not started with this ", other,
+      "; change passwords with `det user change-password`, or stop it first with `det deploy local "
+      "down`"));
 }
 
 // DET_MASTER_CERT_FILE takes precedence over the stored certificates of this cluster: if it names
@@ -172,6 +219,10 @@ absl::StatusOr<std::optional<ClusterState>> LocalCluster::Running() const {
   return *std::move(state);
 }
 
+bool LocalCluster::IsRepairable(const ClusterState& state) const {
+  return state.port() > 0 && (state.AnyAlive() || !FindTasks(data_dir_).empty());
+}
+
 std::vector<TaskProcess> LocalCluster::FindOrphanedTasks(const ClusterState& state) const {
   std::vector<TaskProcess> tasks = FindTasks(data_dir_);
   std::erase_if(tasks, [&](const TaskProcess& task) { return state.IsRunning(task.agent); });
@@ -196,21 +247,35 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   UpResult up;
   ClusterState last;  // state of a cluster that Down() has not stopped, such as after a reboot
   int last_port = 0;
-  if (before && before->AnyAlive() && before->port() > 0) {
+  if (before && IsRepairable(*before)) {
     DET_RETURN_IF_ERROR(CheckSameOptions(data_dir_, *before, options));
-    DET_RETURN_IF_ERROR(CheckNoPasswords(data_dir_, *before, options));
+    DET_RETURN_IF_ERROR(CheckSamePasswords(data_dir_, *before, options));
     up.state = *before;
+    up.repaired = true;
     if (up.state.AllAlive()) return up;
   } else {
     last = ReadClusterFile(Path("cluster.json")).value_or(ClusterState());
-    if (before) StopAll(*before, progress);
-    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    up.state.agents = options.agents.value_or(std::max(1, last.agents));
-    up.state.slots = options.slots.value_or(last.slots > 0 ? last.slots : cores);
+    const bool same =
+        last.agents > 0 && options.agents.value_or(last.first_agents) == last.first_agents;
+    up.state.agents = same ? last.agents : options.agents.value_or(1);
+    up.state.first_agents = up.state.agents;
+    if (same) up.state.first_agents = last.first_agents;
+    // A master alone has chosen the slots of its first agent.
+    const bool same_slots = same || (last.agents == 0 && up.state.agents <= 1);
+    DET_ASSIGN_OR_RETURN(const bool kept, SetSlots(options, last, same_slots, &up));
+    for (const ClusterMember& member : last.members) {
+      if (!same || member.name == "master") continue;
+      // The agents keep their names, under which the master knows them. An agent with the process
+      // that it had is one that is restarted, and keeps its GPUs or CPU slots.
+      up.state.members.push_back(kept ? member : ClusterMember{member.name, {}, member.log});
+    }
     up.state.master_config = options.master_config.value_or(last.master_config);
     up.state.tls = options.tls || last.tls;
     up.state.allow_blank_passwords = options.allow_blank_passwords || last.allow_blank_passwords;
+    up.state.admin_password = last.admin_password;
+    up.state.user_password = last.user_password;
     if (last.tls == up.state.tls) last_port = last.port();
+    if (before) StopAll(*before, progress);
   }
   const int usual = last_port > 0 ? last_port : up.state.tls ? kTlsPort : kPort;
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(usual);
@@ -236,27 +301,44 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   if (!state.IsRunning("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));
     progress("starting the master");
-    DET_RETURN_IF_ERROR(StartMaster(master, port, options, tls ? &*tls : nullptr, up));
+    ClusterOptions with_passwords = options;
+    AddPasswordVariables(&with_passwords);
+    if (const auto& admin = with_passwords.admin_password)
+      state.admin_password = HashSecret(*admin);
+    if (const auto& user = with_passwords.user_password) state.user_password = HashSecret(*user);
+    if (options.allow_blank_passwords) state.allow_blank_passwords = true;
+    DET_RETURN_IF_ERROR(StartMaster(master, port, with_passwords, tls ? &*tls : nullptr, up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
   if (tls) DET_RETURN_IF_ERROR(SaveCertificates(state.url, tls->authority()));
   for (const std::string& id : state.AgentNames()) {
     if (state.IsRunning(id)) continue;
     progress(absl::StrCat("starting ", id));
-    std::vector<std::string> flags = {"--master",     state.url,
-                                      "--id",         id,
-                                      "--slots",      absl::StrCat(state.slots),
-                                      "--work-dir",   Path(absl::StrCat("agents/", id)),
-                                      "--token-file", Path("agent.token"),
-                                      "--stop-tasks"};
-    if (tls) DET_RETURN_IF_ERROR(tls->AddAgentFlags(id, &flags));
-    DET_RETURN_IF_ERROR(StartMember(id, agent, std::move(flags), {}, up));
+    DET_RETURN_IF_ERROR(
+        StartAgent(id, agent, options.gpu.value_or(state.gpu), tls ? &*tls : nullptr, up));
   }
   progress("waiting for the agents");
   DET_RETURN_IF_ERROR(AwaitAgents(state));
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
   return SaveToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
                    /*activate=*/true);
+}
+
+absl::StatusOr<bool> LocalCluster::SetSlots(const ClusterOptions& options, const ClusterState& last,
+                                            bool same_agents, UpResult* up) {
+  SlotRequest request = {.agents = up->state.agents, .slots = options.slots, .gpu = options.gpu};
+  request.cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::vector<Accelerator> accelerators;
+  if (NeedsAccelerators(options.gpu, last)) {
+    DET_ASSIGN_OR_RETURN(const std::string agent, FindProgram("agent", "resolute-agent"));
+    DET_ASSIGN_OR_RETURN(accelerators, ListAccelerators(agent));
+  }
+  DET_ASSIGN_OR_RETURN(SlotChoice choice,
+                       ChooseSlotsAgain(accelerators, request, last, same_agents));
+  up->state.slots = choice.slots;
+  up->state.gpu = choice.gpu;
+  if (up->state.agents > 0) up->slots = std::move(choice.text);
+  return choice.kept;
 }
 
 absl::StatusOr<std::string> LocalCluster::TakePasswords() {

@@ -36,8 +36,9 @@ bool IsPlainName(const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name, std::optional<int> slots,
-                                                Progress progress) {
+absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name,
+                                                const ClusterOptions& options, Progress progress) {
+  const std::optional<int>& slots = options.slots;
   if (!name.empty() && !IsPlainName(name)) {
     return absl::InvalidArgumentError(
         absl::StrCat("agent name \"", name,
@@ -52,14 +53,18 @@ absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name, std::op
   UpResult up;
   up.state = *before;
   if (up.state.IsRunning(name)) return up;
-  if (slots && up.state.agents == 0) up.state.slots = *slots;
+  if (up.state.agents == 0) {
+    up.state.agents = 1;
+    DET_RETURN_IF_ERROR(SetSlots(options, *before, /*same_agents=*/true, &up).status());
+    up.state.agents = 0;
+  }
   if (slots && up.state.slots != *slots) {
     return absl::FailedPreconditionError(absl::StrCat("the agents in ", data_dir_, " have --slots ",
                                                       up.state.slots, ", not ", *slots));
   }
   if (name.empty() || up.state.Find(name) == nullptr) ++up.state.agents;
   if (!name.empty() && up.state.Find(name) == nullptr) up.state.members.push_back({name, {}, ""});
-  const absl::Status started = Start(up.state.port(), {}, progress, &up);
+  const absl::Status started = Start(up.state.port(), {.gpu = options.gpu}, progress, &up);
   if (started.ok()) return up;
   RollBack(up, progress);
   DET_RETURN_IF_ERROR(WriteClusterFile(Path("cluster.json"), *before));

@@ -22,6 +22,7 @@
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/local_cluster.h"
+#include "cli/local_slots.h"
 #include "cli/local_tls.h"
 #include "cli/program.h"
 #include "det/api/v1/agent.pb.h"
@@ -31,6 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kNoFile[] = "/dev/null";
 constexpr absl::Duration kStartLimit = absl::Seconds(60);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 
@@ -51,6 +53,19 @@ std::string ReadLastMessage(const std::string& log, absl::string_view between) {
     last.emplace_back(line);
   }
   return absl::StrJoin(last, between);
+}
+
+// Returns the environment of a member. DET_* variables are settings of det and of tasks; for a
+// member they would override the options of the cluster. Up() adds those of passwords for the
+// master.
+std::vector<std::string> MakeMemberEnvironment(const std::vector<std::string>& variables) {
+  std::vector<std::string> all = MakeEnvironment({});
+  // The Python of tasks comes from the environment.
+  std::erase_if(all, [](const std::string& each) {
+    return absl::StartsWith(each, "DET_") && !absl::StartsWith(each, "DET_PYTHON_EXECUTABLE=");
+  });
+  all.insert(all.end(), variables.begin(), variables.end());
+  return all;
 }
 
 // Checks, before anything is started, for settings that `up` does not support. `address` is what
@@ -86,6 +101,7 @@ absl::Status LocalCluster::CheckConfig(const std::string& program, std::vector<s
   base::SpawnOptions spawn;
   spawn.argv = std::move(flags);
   spawn.cwd = data_dir_;
+  spawn.env = MakeMemberEnvironment({});
   spawn.out = base::Redirect::File(log);
   spawn.err = base::Redirect::File(log);
   std::error_code error;
@@ -101,9 +117,9 @@ absl::Status LocalCluster::CheckConfig(const std::string& program, std::vector<s
 absl::Status LocalCluster::StartMaster(const std::string& program, int port,
                                        const ClusterOptions& options, LocalTls* tls, UpResult* up) {
   std::vector<std::string> flags = {"--data-dir", data_dir_, "--port", absl::StrCat(port)};
-  if (!up->state.master_config.empty()) {
-    flags.insert(flags.end(), {"--config", up->state.master_config});
-  }
+  const std::string& config = up->state.master_config;
+  // Without --master-config, a file in /etc does not apply either.
+  flags.insert(flags.end(), {"--config", config.empty() ? kNoFile : config});
   if (tls != nullptr) DET_RETURN_IF_ERROR(tls->AddMasterFlags(&flags));
   DET_RETURN_IF_ERROR(CheckConfig(program, flags, up->state));
   flags.push_back(up->state.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
@@ -115,14 +131,42 @@ absl::Status LocalCluster::StartMaster(const std::string& program, int port,
   if (options.user_password) {
     passwords.push_back(absl::StrCat("DET_USER_PASSWORD=", *options.user_password));
   }
-  return StartMember("master", program, std::move(flags), passwords, up);
+  return StartMember("master", program, std::move(flags), passwords, {}, up);
+}
+
+absl::Status LocalCluster::StartAgent(const std::string& id, const std::string& program, bool gpu,
+                                      const LocalTls* tls, UpResult* up) {
+  const ClusterState& state = up->state;
+  std::vector<std::string> flags = {"--master",      state.url,
+                                    "--id",          id,
+                                    "--config-file", kNoFile,
+                                    "--work-dir",    Path(absl::StrCat("agents/", id)),
+                                    "--token-file",  Path("agent.token"),
+                                    "--stop-tasks"};
+  // An agent that is restarted keeps its GPUs, which its tasks may be using.
+  const ClusterMember* before = state.Find(id);
+  std::vector<std::string> gpus;
+  if (before != nullptr && before->process.pid != 0) {
+    gpus = before->gpus;
+  } else if (gpu && state.slots > 0) {
+    DET_ASSIGN_OR_RETURN(const std::vector<Accelerator> accelerators, ListAccelerators(program));
+    DET_ASSIGN_OR_RETURN(gpus, AssignGpus(accelerators, state.members, id, state.slots));
+  }
+  if (gpus.empty()) {
+    flags.insert(flags.end(), {"--slots", absl::StrCat(state.slots)});
+  } else {
+    flags.insert(flags.end(), {"--visible-gpus", absl::StrJoin(gpus, ",")});
+  }
+  if (tls != nullptr) DET_RETURN_IF_ERROR(tls->AddAgentFlags(id, &flags));
+  return StartMember(id, program, std::move(flags), {}, gpus, up);
 }
 
 absl::Status LocalCluster::StartMember(const std::string& name, const std::string& program,
                                        std::vector<std::string> flags,
-                                       const std::vector<std::string>& variables, UpResult* up) {
+                                       const std::vector<std::string>& variables,
+                                       const std::vector<std::string>& gpus, UpResult* up) {
   base::SpawnOptions spawn;
-  if (!variables.empty()) spawn.env = MakeEnvironment(variables);
+  spawn.env = MakeMemberEnvironment(variables);
   spawn.argv = std::move(flags);
   spawn.argv.insert(spawn.argv.begin(), program);
   spawn.group = base::ProcessGroup::kOwnSession;
@@ -135,7 +179,8 @@ absl::Status LocalCluster::StartMember(const std::string& name, const std::strin
   spawn.err = base::Redirect::File(log);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
   // A process that has already exited is detected by the wait.
-  const ClusterMember member = {name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log};
+  const ClusterMember member = {name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log,
+                                gpus};
   std::erase_if(up->state.members, [&](const ClusterMember& each) { return each.name == name; });
   // The master is the first member.
   up->state.members.insert(name == "master" ? up->state.members.begin() : up->state.members.end(),

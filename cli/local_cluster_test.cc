@@ -2,15 +2,19 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sodium.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "cli/cluster_file.h"
+#include "cli/local_slots.h"
 #include "cli/process.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,6 +96,13 @@ TEST(ClusterFileTest, ReadsWhatItWrote) {
   EXPECT_TRUE(read->AnyAlive());
   EXPECT_FALSE(read->AllAlive());
   EXPECT_EQ(read->port(), 1);
+  EXPECT_FALSE(read->gpu);
+  EXPECT_TRUE(read->members[1].gpus.empty());
+  state.gpu = true;
+  state.members[1].gpus = {"GPU-a", "GPU-b"};
+  ASSERT_TRUE(WriteClusterFile(path, state).ok());
+  EXPECT_TRUE(ReadClusterFile(path)->gpu);
+  EXPECT_EQ(ReadClusterFile(path)->members[1].gpus, state.members[1].gpus);
   state.members.pop_back();
   state.members.push_back({"agent-0", *FindProcess(getpid()), "/other"});
   EXPECT_FALSE(state.AllAlive()) << "one of two agents is missing";
@@ -232,6 +243,145 @@ TEST(LocalClusterTest, UpNamesDifferingOptions) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("det deploy local down"));
   EXPECT_THAT(std::string(up({.master_config = "/m.yaml"}).status().message()),
               HasSubstr("runs with no --master-config, not --master-config /m.yaml"));
+}
+
+TEST(LocalClusterTest, UpComparesPasswords_WhenTheirHashesAreKnown) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const Process self = *FindProcess(getpid());
+  ClusterState state;
+  state.url = "http://127.0.0.1:4711";
+  state.members = {{"master", self, "/log"}};
+  const auto up = [&](const std::string& hash) {
+    state.admin_password = hash;
+    EXPECT_TRUE(WriteClusterFile(dir.path() + "/cluster.json", state).ok());
+    return LocalCluster(dir.path())
+        .Up({.admin_password = "Secret123"}, [](const std::string&) {})
+        .status();
+  };
+  EXPECT_THAT(std::string(up("").message()),
+              HasSubstr("was not started with this --admin-password"));
+  std::array<char, crypto_pwhash_STRBYTES> other = {};
+  ASSERT_EQ(crypto_pwhash_str(other.data(), "Other1234", 9, crypto_pwhash_OPSLIMIT_MIN,
+                              crypto_pwhash_MEMLIMIT_MIN),
+            0);
+  EXPECT_EQ(up(other.data()).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(up("unknown").ok()) << "hashing had failed";
+}
+
+const std::vector<Accelerator>& TwoGpus() {
+  static const auto& gpus = *new std::vector<Accelerator>{{"cuda", "GPU-a", "NVIDIA H100"},
+                                                          {"cuda", "GPU-b", "NVIDIA H100"}};
+  return gpus;
+}
+
+// "SLOTS TEXT", or the error.
+std::string Choose(const std::vector<Accelerator>& accelerators, const SlotRequest& request) {
+  const auto choice = ChooseSlots(accelerators, request);
+  return choice.ok() ? absl::StrCat(choice->slots, " ", choice->text)
+                     : std::string(choice.status().message());
+}
+
+TEST(LocalSlotsTest, UsesAcceleratorsByDefault) {
+  EXPECT_EQ(Choose(TwoGpus(), {.cores = 8}), "2 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose({{"tpu", "0000:00:04.0", "Google TPU v5e"}}, {}), "1 1 TPU (Google TPU v5e)");
+  EXPECT_EQ(Choose(TwoGpus(), {.agents = 0}), "2 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose(TwoGpus(), {.agents = 2}), "1 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose(TwoGpus(), {.slots = 1}), "1 1 of 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose(TwoGpus(), {.slots = 0}), "0 0 of 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(
+      Choose(TwoGpus(), {.slots = 4, .gpu = true}),
+      "--slots 4: 1 agent needs 4 GPUs, and this machine has 2 GPUs (NVIDIA H100); use fewer, "
+      "or --no-gpu for CPU slots");
+  EXPECT_THAT(Choose(TwoGpus(), {.agents = 3}), HasSubstr("--agents 3: 3 agents need 3 GPUs"));
+}
+
+TEST(LocalSlotsTest, UsesCpu_WhenRequestedOrWithoutAccelerators) {
+  EXPECT_EQ(Choose({}, {.agents = 2, .cores = 4}), "4 no GPU found: 8 CPU slots");
+  EXPECT_EQ(Choose({}, {.slots = 1, .cores = 4}), "1 no GPU found: 1 CPU slot");
+  EXPECT_EQ(Choose(TwoGpus(), {.gpu = false, .cores = 4}), "4 4 CPU slots");
+  EXPECT_THAT(Choose({}, {.gpu = true}), HasSubstr("--gpu: no GPU found on this machine"));
+}
+
+TEST(LocalSlotsTest, UsesCpu_WhenMoreSlotsThanGpusAreRequested) {
+  EXPECT_EQ(Choose(TwoGpus(), {.slots = 8}), "8 2 GPUs are fewer than --slots 8: 8 CPU slots");
+  EXPECT_EQ(Choose({TwoGpus()[0]}, {.slots = 2}), "2 1 GPU is fewer than --slots 2: 2 CPU slots");
+  EXPECT_EQ(Choose(TwoGpus(), {.agents = 2, .slots = 2}),
+            "2 2 GPUs are fewer than --slots 2 of 2 agents: 4 CPU slots");
+}
+
+// "SLOTS TEXT", "kept SLOTS TEXT", or the error.
+std::string ChooseAgain(const std::vector<Accelerator>& accelerators, const SlotRequest& request,
+                        const ClusterState& last, bool same_agents = true) {
+  const auto choice = ChooseSlotsAgain(accelerators, request, last, same_agents);
+  return choice.ok() ? absl::StrCat(choice->kept ? "kept " : "", choice->slots, " ", choice->text)
+                     : std::string(choice.status().message());
+}
+
+// A cluster with --slots 2, of which agent-0 has both GPUs and agent-1 has CPU slots.
+ClusterState MixedCluster() {
+  ClusterState state;
+  state.agents = 2;
+  state.slots = 2;
+  state.gpu = true;
+  state.members = {
+      {"master", {}, ""}, {"agent-0", {}, "", {"GPU-a", "GPU-b"}}, {"agent-1", {}, ""}};
+  return state;
+}
+
+TEST(LocalSlotsTest, AgentsKeepTheirSlots_WhenTheSameClusterStartsAgain) {
+  const std::string kept = "kept 2 2 GPUs (NVIDIA H100), 2 CPU slots";
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2}, MixedCluster()), kept);
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2, .slots = 2, .gpu = true}, MixedCluster()), kept);
+  // `agent-up --gpu` in a cluster with CPU slots.
+  ClusterState cpu = MixedCluster();
+  cpu.gpu = false;
+  EXPECT_TRUE(NeedsAccelerators(std::nullopt, cpu));
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2}, cpu), kept);
+  // `master-up --slots 1`, then `agent-up`.
+  ClusterState master;
+  master.slots = 1;
+  master.gpu = true;
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {}, master), "kept 1 1 of 2 GPUs (NVIDIA H100)");
+}
+
+TEST(LocalSlotsTest, SharesGpusAgain_WhenAgentsOrGpusDiffer) {
+  const ClusterState last = MixedCluster();
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2}, last, false), "1 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(ChooseAgain({TwoGpus()[0]}, {.agents = 1}, last), "1 1 GPU (NVIDIA H100)");
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.slots = 1}, last), "1 1 of 2 GPUs (NVIDIA H100)");
+}
+
+TEST(LocalSlotsTest, KeepsCpuSlots_WhenAgentsDiffer) {
+  ClusterState last;
+  last.slots = 3;
+  EXPECT_FALSE(NeedsAccelerators(std::nullopt, last));
+  EXPECT_TRUE(NeedsAccelerators(true, last));
+  EXPECT_EQ(ChooseAgain({}, {.agents = 2}, last, false), "3 6 CPU slots");
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.gpu = true}, last), "2 2 GPUs (NVIDIA H100)");
+}
+
+TEST(LocalSlotsTest, RefusesToStartAgain_WhenGpusAreNotFound) {
+  const ClusterState last = MixedCluster();
+  EXPECT_EQ(ChooseAgain({}, {.agents = 2}, last),
+            "the cluster used GPUs and none is found now; start it with --no-gpu for CPU slots");
+  EXPECT_EQ(ChooseAgain({}, {.agents = 2, .gpu = false, .cores = 4}, last), "4 8 CPU slots");
+  EXPECT_EQ(ChooseAgain({}, {.cores = 4}, ClusterState()), "4 no GPU found: 4 CPU slots");
+}
+
+TEST(LocalSlotsTest, AssignsEachGpuOnce) {
+  std::vector<ClusterMember> members = {{"master", {}, ""}, {"agent-0", {1, 2}, "", {"GPU-a"}}};
+  EXPECT_EQ(*AssignGpus(TwoGpus(), members, "agent-1", 1), std::vector<std::string>{"GPU-b"});
+  EXPECT_THAT(std::string(AssignGpus(TwoGpus(), members, "agent-1", 2).status().message()),
+              HasSubstr("agent-1 needs 2 GPUs, and 1 of 2 are free; use --no-gpu"));
+}
+
+TEST(LocalSlotsTest, ReadsListOfDevices) {
+  const std::vector<Accelerator> read = ParseAccelerators(
+      "0\tcuda\tGPU-a\tNVIDIA H100\n101\tcuda\tMIG-b\tNVIDIA H100 MIG 1g\nwarning\n");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].uuid, "MIG-b");
+  EXPECT_EQ(read[1].name, "NVIDIA H100 MIG 1g");
+  EXPECT_TRUE(ParseAccelerators("0\tcpu\tcpu\tXeon\n").empty());
 }
 
 TEST(LocalClusterTest, UpWaitsForAnotherDeployCommand) {

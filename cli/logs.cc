@@ -23,9 +23,11 @@ std::string FormatLine(const Line& line, const Style& style) {
   const std::string time =
       absl::FormatTime("%H:%M:%S ", ToTime(line.timestamp()), absl::LocalTimeZone());
   // Only a master of the previous version leaves `log` out.
-  const std::string& log = line.log().empty() ? line.message() : line.log();
+  const bool is_old = line.log().empty() && !absl::StrContains(line.message(), " || ");
+  // The line of a progress bar ends in \r.
+  const absl::string_view log = absl::StripSuffix(is_old ? line.message() : line.log(), "\r");
   const std::string text =
-      line.has_rank_id() ? absl::StrCat("[rank=", line.rank_id(), "] ", log) : log;
+      line.has_rank_id() ? absl::StrCat("[rank=", line.rank_id(), "] ", log) : std::string(log);
   const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
   const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
   return absl::StrCat(ApplyPaint(time, Paint::kFaint, style),

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace det::cli {
 
@@ -14,9 +15,9 @@ namespace det::cli {
 std::string PythonPath();
 
 // Returns which Python runs Trial classes and why, in one sentence. If none can, returns NOT_FOUND
-// with those that were tried and what to do. Assumes that agents have the environment of this
-// process, from which they start tasks.
-absl::StatusOr<std::string> DescribeTrialPython();
+// with those that were tried and what to do; DEADLINE_EXCEEDED if the search takes longer than
+// `limit`. Assumes that agents have the environment of this process, from which they start tasks.
+absl::StatusOr<std::string> DescribeTrialPython(absl::Duration limit = absl::Seconds(20));
 
 }  // namespace det::cli
 

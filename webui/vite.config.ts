@@ -8,7 +8,7 @@ const master = process.env["DET_MASTER"] ?? "http://127.0.0.1:8080";
 // Code that most pages use is one chunk, loaded with the first page: a browser requests six files at a time, and the
 // imports of a file only after the file.
 const components =
-  "Actions|CopyText|Download|EmptyState|ErrorPanel|FormDialog|Frame|Meter|Page|Palette|State|Tabs|Time";
+  "Actions|CopyText|Download|EmptyState|ErrorPanel|FormDialog|Frame|Icon|LazyPart|Meter|Page|Palette|State|Tabs|Time";
 const shared = [
   new RegExp(`/src/components/(${components})/`),
   /\/src\/(api\/|charts\/(colours|columns|export|format|merge|points|series|smooth|theme)\.|\w+\.ts$)/,

@@ -14,17 +14,29 @@
 
 namespace det::agent {
 
+// auto: the GPUs, else the TPUs, else the CPU as one slot. none: no slots. gpu is the same as cuda.
+inline constexpr const char* kSlotTypes[] = {"auto", "cuda", "gpu", "rocm", "tpu", "cpu", "none"};
+
 struct DetectorOptions {
   std::optional<int> artificial_slots;  // --slots; if set, devices are not detected
   std::string artificial_device;        // name of their device; empty: the processor's name
   int artificial_islands = 1;           // number of contiguous blocks into which slots are divided
+  std::string slot_type = "auto";       // one of kSlotTypes
+  // GPUs or TPUs to offer, by number or UUID, separated by commas; if not set, all.
+  std::optional<std::string> visible_gpus;
+  // $CUDA_VISIBLE_DEVICES or $ROCR_VISIBLE_DEVICES, if `visible_gpus` is not set. As the libraries
+  // of the GPUs read it: the list ends at the first entry that is not a GPU of this machine.
+  std::optional<std::string> environment_gpus;
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string sys = "/sys";
 };
 
-// Returns artificial slots if requested, else the GPUs, else the TPUs, else the CPU as one slot.
-// Returns INVALID_ARGUMENT for invalid numbers of slots or islands.
+// Returns artificial slots if requested, else the devices of the slot type. Returns
+// INVALID_ARGUMENT for invalid options, NOT_FOUND if the machine lacks a requested device.
 absl::StatusOr<std::vector<Device>> DetectDevices(const DetectorOptions& options);
+
+// Returns one line per device: number, type, UUID and name, separated by tabs.
+std::string ListDevices(const std::vector<Device>& devices);
 
 // One function per kind of device, each in its own file.
 std::vector<Device> MakeArtificialSlots(int count, const std::string& name, int islands);

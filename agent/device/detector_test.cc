@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/file.h"
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace det::agent {
@@ -136,6 +138,55 @@ TEST_F(SysTest, DetectsTpus) {
   const std::vector<Device> expected = {{0, DeviceType::kTpu, "Google TPU v5e", "0000:00:04.0", 0},
                                         {1, DeviceType::kTpu, "Google TPU v5e", "0000:00:05.0", 0}};
   EXPECT_EQ(*devices, expected);
+}
+
+// The UUIDs of the devices, or the error. The GPUs are those of a fake NVML library.
+std::string Select(DetectorOptions options) {
+  options.nvml_library = kFakeNvml;
+  options.sys = "/nowhere";
+  const auto devices = DetectDevices(options);
+  if (!devices.ok()) return std::string(devices.status().message());
+  return absl::StrJoin(*devices, ",", [](std::string* out, const Device& device) {
+    absl::StrAppend(out, device.uuid);
+  });
+}
+
+TEST(DetectorTest, OffersOnlyVisibleGpus) {
+  EXPECT_EQ(Select({.visible_gpus = "2, GPU-four"}), "GPU-two,GPU-four");
+  EXPECT_EQ(Select({.visible_gpus = "MIG-c,0"}), "GPU-zero,MIG-c");
+  EXPECT_EQ(Select({.visible_gpus = "GPU-z"}), "GPU-zero");
+  EXPECT_EQ(Select({.visible_gpus = "7"}),
+            "--visible-gpus: no GPU 7; this machine has 0 (GPU-zero), 2 (GPU-two), 400 (MIG-a), "
+            "402 (MIG-c), 4 (GPU-four)");
+  EXPECT_EQ(Select({.visible_gpus = "0", .environment_gpus = "2"}), "GPU-zero");
+  EXPECT_THAT(DetectDevices({.visible_gpus = "0", .nvml_library = "none.so", .sys = "/nowhere"})
+                  .status()
+                  .message(),
+              testing::HasSubstr("this machine has none"));
+}
+
+TEST(DetectorTest, ReadsVariableOfGpusAsTheirLibrariesDo) {
+  EXPECT_EQ(Select({.environment_gpus = "4,2"}), "GPU-two,GPU-four");
+  EXPECT_EQ(Select({.environment_gpus = "0,-1,2"}), "GPU-zero");
+  // Without a GPU, the CPU remains.
+  EXPECT_EQ(Select({.environment_gpus = ""}), Select({.slot_type = "cpu"}));
+  EXPECT_TRUE(
+      DetectDevices({.environment_gpus = "0", .nvml_library = "none.so", .sys = "/nowhere"}).ok());
+}
+
+TEST(DetectorTest, OffersDevicesOfSlotType) {
+  EXPECT_EQ(Select({.slot_type = "cuda"}), Select({}));
+  EXPECT_EQ(Select({.slot_type = "gpu"}), Select({}));
+  EXPECT_EQ(Select({.slot_type = "none"}), "");
+  EXPECT_EQ(DetectDevices({.slot_type = "cpu", .nvml_library = kFakeNvml})->size(), 1u);
+  EXPECT_THAT(Select({.slot_type = "rocm"}), testing::HasSubstr("--slot-type rocm: this machine"));
+  EXPECT_THAT(Select({.slot_type = "fpga"}), testing::HasSubstr("use one of auto, cuda, gpu"));
+}
+
+TEST(DetectorTest, ListsDevices) {
+  EXPECT_EQ(ListDevices({{0, DeviceType::kCuda, "Fake GPU", "GPU-zero", 0},
+                         {1, DeviceType::kTpu, "Google TPU v5e", "0000:00:04.0", 0}}),
+            "0\tcuda\tGPU-zero\tFake GPU\n1\ttpu\t0000:00:04.0\tGoogle TPU v5e\n");
 }
 
 TEST(DetectorTest, OffersCpuAsOneSlot_WhenThereIsNoGpu) {

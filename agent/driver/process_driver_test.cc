@@ -277,6 +277,20 @@ TEST_F(ProcessDriverTest, DeliversAllLinesInOrder) {
   EXPECT_EQ(record.lines.back().text, "no end");
 }
 
+TEST_F(ProcessDriverTest, DeliversStateOfProgressBar_WhileTaskIsIdle) {
+  const TaskSpec spec =
+      harness_.Spec("1.1.0", ProcessHarness::Shell("printf '50%%\\r'; exec sleep 1000"));
+  harness_.driver().Start(spec);
+  ASSERT_TRUE(harness_.WaitUntil(spec.allocation, [](const Recorder::Record& record) {
+    return !record.lines.empty() || record.exited();
+  }));
+  EXPECT_EQ(Text(harness_.recorder().Get(spec.allocation)), "50%\r");
+  harness_.driver().Signal(spec.allocation, StopSignal::kKill);
+  EXPECT_TRUE(harness_.WaitUntil(spec.allocation,
+                                 [](const Recorder::Record& record) { return record.exited(); }));
+  EXPECT_EQ(Text(harness_.recorder().Get(spec.allocation)), "50%\r");
+}
+
 TEST_F(ProcessDriverTest, ReportsExit_WhenLinesAreNotDelivered) {
   const Recorder::Record record = RunShell("seq 1 100000; exit 5");
   EXPECT_EQ(record.exit.exit_code, 5);

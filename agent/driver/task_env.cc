@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -49,6 +50,13 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   std::map<std::string, std::string> env;
   for (const auto& [name, value] : inherited) {
     if (IsMachineVariable(name)) env[name] = value;
+  }
+  for (const auto& [name, value] : host.proxies) {
+    // A task that sets the variable, in any case, decides.
+    const std::string upper = absl::AsciiStrToUpper(name);
+    if (spec.env.contains(name) || spec.env.contains(upper)) continue;
+    env[name] = value;
+    env[upper] = value;
   }
   // Python buffers output to a pipe; the log should not lag behind the task.
   env["PYTHONUNBUFFERED"] = "1";

@@ -33,6 +33,8 @@ struct Host {
   std::string cache_dir;
   std::vector<Device> devices;
   HostTls tls;
+  // Proxies that the agent's configuration sets for tasks, by variable: "https_proxy".
+  std::map<std::string, std::string> proxies = {};
 };
 
 struct TaskFolders {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -27,6 +28,9 @@ namespace {
 // The maximum time for a SIGKILL to take effect: the kernel may be writing a core dump or waiting
 // for a disk.
 constexpr absl::Duration kKillTimeout = absl::Seconds(30);
+
+// How long a stream must be idle before a line that ends in \r is spooled without the next byte.
+constexpr absl::Duration kReturnDelay = absl::Milliseconds(100);
 
 absl::StatusOr<base::Fd> OpenSignals() {
   sigset_t signals;
@@ -136,7 +140,7 @@ void Keeper::Watch() {
     std::array<pollfd, 3> polls = {{{signals_.get(), POLLIN, 0},
                                     {streams_[0].fd.get(), POLLIN, 0},
                                     {streams_[1].fd.get(), POLLIN, 0}}};
-    if (::poll(polls.data(), polls.size(), -1) < 0 && errno != EINTR) return;
+    if (::poll(polls.data(), polls.size(), SpoolPendingReturns()) < 0 && errno != EINTR) return;
     for (size_t i = 0; i < streams_.size(); ++i) {
       if (polls[1 + i].revents != 0) ReadOnce(streams_[i]);
     }
@@ -203,10 +207,29 @@ bool Keeper::ReadOnce(Stream& stream) {
     stream.fd.Close();
     return false;
   }
+  stream.read_at = absl::Now();
   std::vector<std::string> lines;
   stream.splitter.Feed({buffer.data(), static_cast<size_t>(got)}, lines);
   Spool(stream, lines);
   return true;
+}
+
+int Keeper::SpoolPendingReturns() {
+  const absl::Time now = absl::Now();
+  absl::Duration next = absl::InfiniteDuration();
+  for (Stream& stream : streams_) {
+    if (!stream.splitter.HasPendingReturn()) continue;
+    const absl::Duration left = stream.read_at + kReturnDelay - now;
+    if (left > absl::ZeroDuration()) {
+      next = std::min({next, left, kReturnDelay});  // The clock may have been set back.
+      continue;
+    }
+    std::vector<std::string> lines;
+    stream.splitter.FlushReturn(lines);
+    Spool(stream, lines);
+  }
+  if (next == absl::InfiniteDuration()) return -1;
+  return static_cast<int>(absl::ToInt64Milliseconds(next)) + 1;
 }
 
 // Reads the rest of the pipe, but does not wait for its end, because a process that cannot be

@@ -17,6 +17,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "agent/keeper/keeper_folder.h"
 #include "agent/keeper/line_splitter.h"
 #include "agent/keeper/process_table.h"
@@ -41,6 +42,7 @@ class Keeper {
     base::Fd fd;
     OutputStream kind;
     LineSplitter splitter;
+    absl::Time read_at = absl::InfinitePast();  // when it was last read
   };
 
   Keeper(KeeperFolder folder, KeeperFolder::Claim claim, base::Fd signals);
@@ -56,6 +58,9 @@ class Keeper {
   void LeaveGroup(RecordedExit& exit) const;
 
   bool ReadOnce(Stream& stream);
+  // Spools the lines that end in \r of streams that are idle. Returns the milliseconds after which
+  // it must be called again; -1 if no line waits.
+  int SpoolPendingReturns();
   void Finish(Stream& stream);
   void Spool(const Stream& stream, const std::vector<std::string>& lines);
   void WriteExit(const RecordedExit& exit);

@@ -14,22 +14,39 @@ bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0
 void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines) {
   while (!chunk.empty()) {
     const size_t end = chunk.find_first_of("\r\n");
+    if (end != 0 && after_return_) {
+      FlushReturn(lines);
+      StartLine();
+    }
     partial_.append(chunk.data(), std::min(end, chunk.size()));
     CutLongLine(lines);
     if (end == absl::string_view::npos) return;
-    // In "\r\n", the \r has ended the line already unless the line is empty; then the \n ends it.
     const bool carriage_return = chunk[end] == '\r';
     chunk.remove_prefix(end + 1);
-    if (partial_.empty() && (carriage_return || std::exchange(after_return_, false))) continue;
-    after_return_ = carriage_return;
-    lines.push_back(std::move(partial_));
-    partial_.clear();
+    after_return_ = carriage_return && !partial_.empty();
+    if (!carriage_return) EndLine(lines);
   }
 }
 
+void LineSplitter::FlushReturn(std::vector<std::string>& lines) {
+  if (!HasPendingReturn()) return;
+  lines.push_back(partial_ + '\r');
+  flushed_ = true;
+}
+
 void LineSplitter::Finish(std::vector<std::string>& lines) {
-  if (!partial_.empty()) lines.push_back(std::move(partial_));
+  if (!partial_.empty() && !flushed_) lines.push_back(std::move(partial_));
+  StartLine();
+}
+
+void LineSplitter::EndLine(std::vector<std::string>& lines) {
+  lines.push_back(std::move(partial_));
+  StartLine();
+}
+
+void LineSplitter::StartLine() {
   partial_.clear();
+  after_return_ = flushed_ = false;
 }
 
 void LineSplitter::CutLongLine(std::vector<std::string>& lines) {

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -40,10 +41,10 @@ std::string PasswordMembers(const std::string& passwords) {
 
 std::string UpText(const UpResult& up, absl::Duration took) {
   if (up.started.empty()) return absl::StrCat("already running: ", FormatSummary(up.state), "\n");
-  const bool some = up.started.size() < up.state.members.size();
-  return absl::StrCat("cluster ", FormatSummary(up.state), "  (",
-                      some ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
-                      absl::StrFormat("%.1f s)\n", absl::ToDoubleSeconds(took)));
+  return absl::StrCat(
+      "cluster ", FormatSummary(up.state), "  (",
+      up.repaired ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
+      absl::StrFormat("%.1f s)\n", absl::ToDoubleSeconds(took)), FormatChosenSlots(up));
 }
 
 }  // namespace
@@ -52,6 +53,8 @@ void PrintTrialPython(const Invocation& run) {
   const absl::StatusOr<std::string> python = DescribeTrialPython();
   if (python.ok()) {
     run.screen->Print(absl::StrCat("Trial classes in Python: ", *python, "\n"));
+  } else if (absl::IsDeadlineExceeded(python.status())) {
+    run.screen->PrintNotice(absl::StrCat("Trial classes in Python: ", python.status().message()));
   } else {
     run.screen->PrintNotice(
         absl::StrCat("Trial classes in Python cannot run here: ", python.status().message()));
@@ -70,6 +73,19 @@ absl::StatusOr<std::optional<int>> ReadOptionalInt(const Invocation& run, const 
   if (!run.args.Has(option)) return std::optional<int>();
   DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, min, max));
   return std::optional<int>(value);
+}
+
+absl::StatusOr<std::optional<bool>> ReadGpuOption(const Invocation& run) {
+  if (run.args.Has("gpu") && run.args.Has("no-gpu")) {
+    return UsageError("--gpu and --no-gpu exclude each other; use one of them");
+  }
+  if (run.args.Has("gpu")) return std::optional<bool>(true);
+  if (run.args.Has("no-gpu")) return std::optional<bool>(false);
+  return std::optional<bool>();
+}
+
+std::string FormatChosenSlots(const UpResult& up) {
+  return up.slots.empty() ? "" : absl::StrCat("slots: ", up.slots, "\n");
 }
 
 std::string FormatSummary(const ClusterState& state) {
@@ -98,8 +114,9 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
              "{\"running\":", state != nullptr && state->AllAlive() ? "true" : "false",
              ",\"url\":", QuoteJson(state != nullptr ? state->url : ""), ",\"dataDir\":",
              QuoteJson(cluster.data_dir()), ",\"agents\":", state != nullptr ? state->agents : 0,
-             ",\"slotsPerAgent\":", state != nullptr ? state->slots : 0, ",\"members\":[", members,
-             "],\"leftovers\":[", tasks, "]", passwords.empty() ? "" : ",\"passwords\":{",
+             ",\"slotsPerAgent\":", state != nullptr ? state->slots : 0,
+             ",\"gpu\":", state != nullptr && state->gpu ? "true" : "false", ",\"members\":[",
+             members, "],\"leftovers\":[", tasks, "]", passwords.empty() ? "" : ",\"passwords\":{",
              PasswordMembers(passwords), passwords.empty() ? "" : "}", "}")) +
          "\n";
 }
@@ -109,6 +126,7 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   DET_ASSIGN_OR_RETURN(options.port, ReadOptionalInt(run, "port", 1, 65535));
   DET_ASSIGN_OR_RETURN(options.agents, ReadOptionalInt(run, "agents", 0, 64));
   DET_ASSIGN_OR_RETURN(options.slots, ReadOptionalInt(run, "slots", 0, 1024));
+  DET_ASSIGN_OR_RETURN(options.gpu, ReadGpuOption(run));
   if (run.args.Has("master-config")) {
     std::error_code error;
     options.master_config =
@@ -125,7 +143,7 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   LocalCluster cluster = OpenCluster(run);
   if (alone) {
     DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> running, cluster.Running());
-    if (!running || !running->AnyAlive()) options.agents = 0;
+    if (!running || !cluster.IsRepairable(*running)) options.agents = 0;
   }
   const absl::Time start = absl::Now();
   const absl::StatusOr<UpResult> up = cluster.Up(options, ShowSteps(run));
@@ -137,9 +155,10 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
     return kExitOk;
   }
   run.screen->Print(UpText(*up, absl::Now() - start));
-  if (!up->started.empty() && up->state.agents > 0) PrintTrialPython(run);
+  // Passwords are printed before anything that can take long or be interrupted.
   run.screen->Print(passwords);
   if (!passwords.empty()) run.screen->PrintNotice("these passwords are not shown again");
+  if (!up->started.empty() && up->state.agents > 0) PrintTrialPython(run);
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::GetDefaultDataDir()).data_dir();
   run.screen->PrintHint(!found_by_default       ? absl::StrCat("export DET_MASTER=", up->state.url)
@@ -261,7 +280,9 @@ const std::vector<Option>& UpOptions() {
       {"port", 0, "P", "Port of the master (default: 8080; with --tls 8443)"},
       {"tls", 0, "", "Use TLS with a certificate authority of this cluster"},
       {"agents", 0, "N", "Number of agents (default: 1)"},
-      {"slots", 0, "N", "Slots per agent (default: number of CPU cores)"},
+      {"slots", 0, "N", "Slots per agent (default: its GPUs, else the CPU cores)"},
+      {"gpu", 0, "", "Offer the GPUs of this machine (default: if it has some)"},
+      {"no-gpu", 0, "", "Offer CPU slots, also on a machine with GPUs"},
       {"master-config", 0, "FILE", "Master config file"},
       {"admin-password", 0, "P", "Password of user admin (default: generated)"},
       {"user-password", 0, "P", "Password of user determined (default: generated)"},
@@ -276,8 +297,11 @@ std::vector<Command> DeployCommands() {
   const char* const up_notes =
       "Returns when the master is ready and all agents are registered. Processes that are already "
       "running are left unchanged; to change their options, run `det deploy local down` first. "
-      "After a reboot the cluster starts with its previous options.\n--port and --data-dir take "
-      "precedence over the config file.\nThe default data directory is $DET_DATA_DIR, else "
+      "After a reboot the cluster starts with its previous options.\nSeveral agents share the GPUs "
+      "of this machine equally; --slots limits how many each offers. CUDA_VISIBLE_DEVICES limits "
+      "which of them are used. With more --slots than GPUs and without --gpu, CPU slots are "
+      "used.\n--port and --data-dir take precedence over the config file.\nThe default data "
+      "directory is $DET_DATA_DIR, else "
       "/var/lib/resolute for root and ~/.local/share/resolute for others.\nGenerated passwords are "
       "printed once. `det` needs no password on this machine.\nWith --tls, agents must present "
       "certificates of the cluster. `det` on this machine trusts the cluster; elsewhere set "

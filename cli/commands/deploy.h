@@ -26,6 +26,12 @@ inline auto ShowSteps(Invocation& run) {
 absl::StatusOr<std::optional<int>> ReadOptionalInt(const Invocation& run, const char* option,
                                                    int min, int max);
 
+// Returns the value of --gpu or --no-gpu, if one of them is given.
+absl::StatusOr<std::optional<bool>> ReadGpuOption(const Invocation& run);
+
+// Returns the line that says which slots `up` has chosen; empty if it has chosen none.
+std::string FormatChosenSlots(const UpResult& up);
+
 // "http://127.0.0.1:8080  2 agents, 4 slots"
 std::string FormatSummary(const ClusterState& state);
 

@@ -44,10 +44,12 @@ absl::Status CheckIsLocalHost(const std::string& host) {
 
 absl::StatusOr<int> RunAgentUp(Invocation& run) {
   DET_RETURN_IF_ERROR(CheckIsLocalHost(run.args.Word("MASTER_HOST")));
-  DET_ASSIGN_OR_RETURN(const std::optional<int> slots, ReadOptionalInt(run, "slots", 0, 1024));
+  ClusterOptions options;
+  DET_ASSIGN_OR_RETURN(options.slots, ReadOptionalInt(run, "slots", 0, 1024));
+  DET_ASSIGN_OR_RETURN(options.gpu, ReadGpuOption(run));
   LocalCluster cluster = OpenCluster(run);
   const absl::StatusOr<UpResult> up =
-      cluster.AddAgent(run.args.Get("agent-name").value_or(""), slots, ShowSteps(run));
+      cluster.AddAgent(run.args.Get("agent-name").value_or(""), options, ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(up);
   if (run.json()) {
@@ -56,7 +58,7 @@ absl::StatusOr<int> RunAgentUp(Invocation& run) {
     run.screen->Print(absl::StrCat("already running: ", FormatSummary(up->state), "\n"));
   } else {
     run.screen->Print(absl::StrCat("started ", absl::StrJoin(up->started, ", "), ": ",
-                                   FormatSummary(up->state), "\n"));
+                                   FormatSummary(up->state), "\n", FormatChosenSlots(*up)));
     PrintTrialPython(run);
   }
   return kExitOk;
@@ -109,7 +111,9 @@ std::vector<Command> DeployMemberCommands() {
        {{"MASTER_HOST", "Host of the master; only localhost is supported", /*optional=*/true}},
        {kDataDir,
         {"agent-name", 0, "NAME", "Agent name (default: the next of agent-0, agent-1, ...)"},
-        {"slots", 0, "N", "Slots of each agent; only for the first agent"}},
+        {"slots", 0, "N", "Slots of each agent; only for the first agent"},
+        {"gpu", 0, "", "Offer GPUs of this machine (default: as the other agents)"},
+        {"no-gpu", 0, "", "Offer CPU slots"}},
        RunAgentUp,
        "The agent is part of the cluster from then on: `det deploy local up` restarts it."},
       {{"deploy", "local", "agent-down"},

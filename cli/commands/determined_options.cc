@@ -93,11 +93,6 @@ constexpr OtherOption kOptions[] = {
     // Processes that exit are restarted by the next `deploy local up` only.
     {kUpAndAgent, "no-autorestart"},
     {kUpAndAgent, "enterprise-edition"},
-    {kUpAndAgent, "no-gpu"},
-    {kUpAndAgent, "gpu", 0, "", "",
-     "an agent that is started with `resolute-agent --master URL --token-file FILE` offers the "
-     "GPUs "
-     "of its machine"},
     {"deploy local agent-up", "master-port", 0, "", "",
      "the agent joins the cluster of --data-dir; for another master start `resolute-agent --master "
      "URL --token-file FILE`"},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/testing/fake_server.h"
@@ -180,6 +181,21 @@ TEST_F(ExperimentCommandsTest, DescribesAsCsv) {
 constexpr char kTrialsWithPolicy[] =
     R"({"trials":[{"id":4,"experimentId":7,"hparams":{"lr":1},"logPolicyMatched":"CUDA OOM"},
                   {"id":5,"experimentId":7,"hparams":{"lr":2}}],"pagination":{"total":2}})";
+
+TEST_F(ExperimentCommandsTest, WarnsWhenNoValidationHasTheSearcherMetric) {
+  const std::string experiment =
+      R"({"experiment":{"id":7,"searcherType":"single","searcherMetric":"loss"}})";
+  const auto trials = [](const std::string& metrics) {
+    return absl::StrCat(R"({"trials":[{"id":4,"latestValidation":{"metrics":{"avgMetrics":{)",
+                        metrics, "}}}}]}");
+  };
+  EXPECT_THAT(RunDet("e describe 7", {experiment, trials(R"("acc":0.5,"auc":1)"), "{}"}).out,
+              HasSubstr("no validation has the metric loss; they have acc, auc."));
+  EXPECT_THAT(RunDet("e describe 7", {experiment, trials(R"("loss":0.5)"), "{}"}).out,
+              Not(HasSubstr("no validation has the metric")));
+  EXPECT_THAT(RunDet("e describe 7", {experiment, R"({"trials":[{"id":4}]})", "{}"}).out,
+              Not(HasSubstr("no validation has the metric")));
+}
 
 TEST_F(ExperimentCommandsTest, ShowsLogPolicyThatMatched) {
   const std::string trial = R"({"trial":{"id":4,"experimentId":7,"logPolicyMatched":"CUDA OOM"}})";

@@ -161,9 +161,9 @@ Command ExperimentCreateCommand() {
         "ports of a task are ports of its agent's machine, see `det task list`"}},
       RunExperimentCreate,
       "--config searcher.max_trials=4 sets one field. A list or map replaces that of the file; "
-      "--config labels+=nightly appends to it, --config data+='{a: 1}' adds to a map.\nThe context excludes .git, __pycache__, "
-      "*.pyc, .DS_Store, .ipynb_checkpoints, bazel-* and "
-      "files matched by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
+      "--config labels+=nightly appends to it, --config data+='{a: 1}' adds to a map.\nThe context "
+      "excludes .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, bazel-* and files matched "
+      "by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
       "Maximum size: 95 MiB.\nWith -f the exit code is 0 only if the experiment is COMPLETED. "
       "Ctrl-C leaves the experiment running (exit code 3) and prints how to stop it."};
 }

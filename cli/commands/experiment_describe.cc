@@ -1,5 +1,6 @@
 // det experiment describe
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -34,7 +36,23 @@ std::string PlaceInQueue(const api::v1::GetExperimentResponse& response) {
                       response.experiment().resource_pool());
 }
 
-std::string Description(const api::v1::GetExperimentResponse& response, const Style& style) {
+// Returns what the validations report instead of the searcher's metric; empty if one of them has it
+// or none was reported.
+std::string DescribeMissingMetric(const Experiment& each,
+                                  const api::v1::GetExperimentTrialsResponse& trials) {
+  std::set<std::string> names;
+  for (const api::v1::Trial& trial : trials.trials()) {
+    const auto& reported = trial.latest_validation().metrics().avg_metrics().fields();
+    if (reported.contains(each.searcher_metric())) return "";
+    for (const auto& [name, value] : reported) names.insert(name);
+  }
+  if (names.empty() || each.has_best_trial_searcher_metric()) return "";
+  return absl::StrCat("no validation has the metric ", each.searcher_metric(), "; they have ",
+                      absl::StrJoin(names, ", "), ". Set searcher.metric to one of these");
+}
+
+std::string Description(const api::v1::GetExperimentResponse& response,
+                        const api::v1::GetExperimentTrialsResponse& trials, const Style& style) {
   const Experiment& each = response.experiment();
   std::vector<std::pair<std::string, Cell>> fields = {
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
@@ -50,6 +68,8 @@ std::string Description(const api::v1::GetExperimentResponse& response, const St
   fields.emplace_back("progress", ProgressText(each));
   fields.emplace_back("searcher",
                       absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
+  const std::string missing = DescribeMissingMetric(each, trials);
+  if (!missing.empty()) fields.emplace_back("warning", missing);
   if (each.has_best_trial_searcher_metric()) {
     fields.emplace_back("best", absl::StrCat(FormatNumber(each.best_trial_searcher_metric()),
                                              " (trial ", each.best_trial_id(), ")"));
@@ -149,7 +169,7 @@ absl::Status Describe(Invocation& run, const ApiClient& api, int id, CsvTables* 
     const Style& style = run.screen->out();
     DET_ASSIGN_OR_RETURN(const std::string search, SearchText(api, response.experiment(), style));
     run.screen->Print(
-        absl::StrCat(Description(response, style), search, "\n", TrialText(trials, style)));
+        absl::StrCat(Description(response, trials, style), search, "\n", TrialText(trials, style)));
   }
   return metrics ? ShowMetrics(run, api, trials, tables) : absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "master/store/interfaces/canonical.h"
 
 namespace det::agents {
@@ -134,7 +135,8 @@ LogWatch::Findings LogWatch::Read(const Watched& watched,
     hardware_reported = watched.hardware_reported;
   }
   for (const model::LogLine& line : lines) {
-    const LogPatterns::Found found = watched.patterns->Match(line.text);
+    const LogPatterns::Found found =
+        watched.patterns->Match(std::string(absl::StripSuffix(line.text, "\r")));
     for (const size_t i : found.policies) {
       if (reported[i]) continue;
       reported[i] = true;

@@ -1,20 +1,28 @@
 #include "master/app/config.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/installation.h"
+#include "master/app/config_fields.h"
 #include "master/app/config_file.h"
+#include "master/app/config_overrides.h"
 #include <CLI/CLI.hpp>
 
 namespace det::app {
 namespace {
 
+// Where packages of Determined have it.
+constexpr char kDefaultFile[] = "/etc/determined/master.yaml";
 constexpr int kPort = 8080;
 constexpr int kTlsPort = 8443;
 constexpr int kNoPort = -1;
@@ -34,11 +42,21 @@ Exit Report(const CLI::App& app, const CLI::ParseError& error) {
   return {2};
 }
 
+// A flag that sets a field of the file, and is not shown in help.
+struct FieldFlag {
+  std::string name;
+  std::string path;
+  bool is_switch = false;  // may be given without a value
+  std::string text;
+};
+
 // Reads further files that flags name.
 struct Files {
   std::string config;
   std::string admin_password;
   std::string user_password;
+  std::vector<FieldFlag> field_flags;
+  std::optional<std::vector<Override>> overrides;  // of the first reading of the flags
   std::optional<BackupOrder> backup;
   bool check = false;
 };
@@ -55,6 +73,16 @@ void AddBackupCommands(CLI::App& app, BackupOrder* order) {
   restore->add_option("FILE", order->file, "Backup file")->required();
   restore->add_flag("--replace", order->replace, "Overwrite an existing cluster");
   app.require_subcommand(0, 1);
+}
+
+// Sets the file if no flag did. Returns whether it is only the default.
+bool FindConfigFile(std::string* file) {
+  if (!file->empty()) return false;
+  if (const char* variable = ::getenv("DET_CONFIG_FILE")) *file = variable;
+  // A file that cannot be read must not be skipped: the reader reports it.
+  if (!file->empty() || ::access(kDefaultFile, F_OK) != 0) return false;
+  *file = kDefaultFile;
+  return true;
 }
 
 std::string IsAbsolute(const std::string& path) {
@@ -127,6 +155,15 @@ absl::Status CheckStandby(const Config& config) {
       "use; give all masters of the cluster the same --db-url");
 }
 
+// A backup contains the embedded database.
+absl::Status CheckBackup(const BackupOrder& order, const Config& config) {
+  if (config.db_url.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      order.restore ? "restore" : "backup",
+      ": this master's database is not embedded in the data directory but set by --db-url or db; "
+      "use PostgreSQL's pg_dump and pg_restore, or set --config /dev/null for the embedded one"));
+}
+
 absl::Status CheckTls(const Config& config) {
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     return absl::InvalidArgumentError(
@@ -150,6 +187,56 @@ void AddTlsFlags(CLI::App& app, Config* config) {
                  "agents need only a token");
 }
 
+// Flags of Determined's master below a field without effect.
+constexpr std::pair<const char*, const char*> kUnusedFlags[] = {
+    {"telemetry", "--telemetry-enabled"},
+    {"telemetry", "--telemetry-segment-master-key"},
+    {"telemetry", "--telemetry-segment-webui-key"},
+    {"telemetry", "--telemetry-otel-enabled"},
+    {"telemetry", "--telemetry-otel-endpoint"},
+    {"security.default_task", "--security-default-task-user"},
+    {"security.default_task", "--security-default-task-uid"},
+    {"security.default_task", "--security-default-task-group"},
+    {"security.default_task", "--security-default-task-gid"}};
+
+// Flags of fields without a flag in help, such as --db-host.
+void AddFieldFlags(CLI::App& app, std::vector<FieldFlag>* flags) {
+  flags->clear();
+  for (const auto& [path, flag] : kUnusedFlags) flags->push_back({flag, path, true, ""});
+  for (const model::Field& field : ConfigFields().fields()) {
+    const std::string path = field.path;
+    const bool unused = field.role == model::Field::Role::kIgnored;
+    if (path.find("[]") != path.npos || (field.role != model::Field::Role::kValue && !unused)) {
+      continue;
+    }
+    const std::string_view value = field.default_json == nullptr ? "" : field.default_json;
+    const std::string flag = GetFlagName(path);
+    // The flag of __internal.x would begin with three dashes.
+    if (path.starts_with('_') || app.get_option_no_throw(flag) != nullptr) continue;
+    flags->push_back({flag, path, unused || value == "true" || value == "false", ""});
+  }
+  for (FieldFlag& flag : *flags) {
+    CLI::Option* option = app.add_option(flag.name, flag.text)->group("");
+    // CLI11's errors have no name of a hidden flag, but its type.
+    option->type_name("value of " + flag.name);
+    if (flag.is_switch) option->expected(0, 1);
+  }
+}
+
+// Returns what the environment and the flags of AddFieldFlags() set. The variables of secrets are
+// removed, since child processes would inherit them.
+std::vector<Override> FindOverrides(const CLI::App& app, const Files& files) {
+  std::vector<Override> overrides = FindVariables(ConfigFields(), environ);
+  std::erase_if(overrides, [](const Override& each) { return each.path == "config_file"; });
+  for (const std::string& name : GetSecretVariables(ConfigFields())) ::unsetenv(name.c_str());
+  for (const FieldFlag& flag : files.field_flags) {
+    if (app.count(flag.name) == 0) continue;
+    const bool on = flag.is_switch && flag.text.empty();
+    overrides.push_back({flag.name, flag.path, on ? "true" : flag.text});
+  }
+  return overrides;
+}
+
 // Applies the flags to `config`. Returns nullopt on success.
 std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* files) {
   double reconnect_timeout_s = absl::ToDoubleSeconds(config->agent_reconnect_timeout);
@@ -157,9 +244,10 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
       "The master of a Resolute cluster: stores experiments, schedules trials, serves the API.",
       "resolute-master");
   app.set_version_flag("--version", std::string("resolute-master ") + base::kVersion);
-  app.add_option("--config", files->config,
+  app.add_option("--config,--config-file", files->config,
                  "Configuration file with these settings, resource pools, quotas and more "
-                 "(docs/reference/master-config.md); flags override it");
+                 "(docs/reference/master-config.md); flags and DET_* variables override it. "
+                 "Default: $DET_CONFIG_FILE, else /etc/determined/master.yaml if it exists");
   app.add_option("--data-dir", config->data_dir, "Directory for all data of this master")
       ->capture_default_str();
   app.add_option("--port", config->port,
@@ -198,6 +286,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
                  "error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
+  AddFieldFlags(app, &files->field_flags);
   BackupOrder order;
   AddBackupCommands(app, &order);
   try {
@@ -206,6 +295,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
     return Report(app, error);
   }
   config->agent_reconnect_timeout = absl::Seconds(reconnect_timeout_s);
+  if (files->overrides == std::nullopt) files->overrides = FindOverrides(app, *files);
   if (!app.get_subcommands().empty()) {
     order.restore = app.got_subcommand("restore");
     order.data_dir = config->data_dir;
@@ -222,13 +312,20 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
   if (const auto exit = ReadFlags(argc, argv, &config, &files)) return *exit;
   std::string configured_password;
   absl::Status status;
-  if (!files.config.empty()) {
+  const bool implied = FindConfigFile(&files.config);
+  if (!files.config.empty() || !files.overrides->empty()) {
     config = IsUnset();
-    status = ReadConfigFile(files.config, &config);
+    status = files.config.empty() ? ReadConfigText("", "environment", &config, *files.overrides)
+                                  : ReadConfigFile(files.config, &config, *files.overrides);
+    if (implied)
+      config.warnings.push_back(absl::StrCat("reads ", files.config,
+                                             "; choose another "
+                                             "file with --config"));
     configured_password = std::exchange(config.admin_password, "");
     // Parsed again, to override the file.
     if (status.ok()) (void)ReadFlags(argc, argv, &config, &files);
   }
+  if (status.ok() && files.backup) status = CheckBackup(*files.backup, config);
   if (status.ok() && files.backup) return *files.backup;
   if (status.ok()) status = CheckStandby(config);
   if (status.ok()) status = CheckTls(config);

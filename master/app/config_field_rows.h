@@ -18,7 +18,8 @@ constexpr model::Field WithoutEffect(const char* path, const char* why) {
           .warning = why};
 }
 
-inline constexpr char kNotSupported[] = "not supported by this master; remove it";
+inline constexpr char kComputePool[] = "was renamed; write default_compute_resource_pool";
+inline constexpr char kAuxPool[] = "was renamed; write default_aux_resource_pool";
 
 // Fields of pools, quotas, topology and scheduling.
 std::vector<model::Field> ResourceFields();

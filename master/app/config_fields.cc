@@ -18,7 +18,9 @@ using model::MakeDurationTarget;
 using model::MakeListTarget;
 using model::Section;
 
-constexpr char kLogin[] = "external identity providers are not supported; remove it";
+// Accepted while `enabled` is not true (config_file.cc).
+constexpr char kLogin[] =
+    "external identity providers are not supported; refused if `enabled` is true";
 
 #define DET_DATABASE(name, words) \
   { .path = "db." #name, .description = words, .target = DET_AT(db.name), .default_json = "\"\"" }
@@ -124,6 +126,8 @@ constexpr Field kFields[] = {
     DET_DATABASE(ssl_root_cert,
                  "File with the certificate of the authority that signed the "
                  "server's certificate."),
+    WithoutEffect("db.migrations", "the migrations are part of the program"),
+    WithoutEffect("db.views_and_triggers", "the migrations are part of the program"),
 
     Section("lease", "Lease that decides which of several masters on one PostgreSQL (db) leads."),
     {.path = "lease.renew_every",
@@ -325,23 +329,42 @@ constexpr Field kFields[] = {
     WithoutEffect("checkpoint_storage.tensorboard_path", "it has no effect"),
 };
 
+constexpr char kElastic[] = "task logs are stored in the database";
+
 // Fields that the page lists after those of resources.
 constexpr Field kMoreFields[] = {
+    Removed("scheduler", "was moved; write it as resource_manager.scheduler"),
+    WithoutEffect("determined_master_ip", "tasks use the address of their agent's master"),
+    Removed("provisioner",
+            "this master does not start machines; remove it, and start agents with --pool"),
+    Removed("default_cpu_resource_pool", kAuxPool),
+    Removed("default_gpu_resource_pool", kComputePool),
     Removed("additional_resource_managers", "only agents of this cluster are supported; remove it"),
     {.path = "task_container_defaults",
      .description = "Defaults for the configuration of all experiments; templates and "
                     "configurations override them. Its fields are listed at the end of this page.",
      .target = DET_TARGET(&c.task_defaults),
      .default_json = "null"},
-    Removed("logging", "task logs are stored in the database; remove it"),
-    Removed("root", "the master serves the root path; let a proxy map the path"),
-    Removed("saml", kLogin),
-    Removed("oidc", kLogin),
-    Removed("scim", kLogin),
+    Section("logging", "Where the logs of tasks are stored."),
+    {.path = "logging.type",
+     .description = "default: the database.",
+     .target = DET_AT(logging_type),
+     .default_json = "\"default\"",
+     .choices = "default",
+     .removed = "elastic: use default, task logs are stored in the database"},
+    WithoutEffect("logging.host", kElastic),
+    WithoutEffect("logging.port", kElastic),
+    WithoutEffect("logging.security", kElastic),
+    WithoutEffect("config_file", "the file is chosen with --config or $DET_CONFIG_FILE"),
+    WithoutEffect("root", "the dashboard is part of the installation; --webui chooses another one"),
+    WithoutEffect("saml", kLogin),
+    WithoutEffect("oidc", kLogin),
+    WithoutEffect("scim", kLogin),
     WithoutEffect("telemetry", "this master sends no telemetry"),
     WithoutEffect("enable_cors", "use cors.allow_origins"),
     WithoutEffect("observability", "/metrics is always enabled"),
-    WithoutEffect("cache", "there is no file cache"),
+    Section("cache", "Deprecated."),
+    WithoutEffect("cache.cache_dir", "there is no file cache"),
     WithoutEffect("ui_customization", "logos cannot be changed"),
     {.path = "feature_switches",
      .description = "Optional features: \"streaming_updates\" is the websocket /stream, over which "
@@ -354,7 +377,16 @@ constexpr Field kMoreFields[] = {
     WithoutEffect("tensorboard_timeout", "TensorBoards are not supported yet"),
     WithoutEffect("notebook_timeout", "notebooks are not supported yet"),
     WithoutEffect("det_cloud", "there is none"),
-    WithoutEffect("__internal", "it has no effect"),
+    Section("__internal", "Deprecated."),
+    Removed("__internal.preemption_timeout",
+            "was moved; write it as task_container_defaults.preemption_timeout"),
+    Removed("__internal.external_sessions",
+            "external identity providers are not supported; remove it"),
+    Removed("__internal.proxied_servers",
+            "this master does not forward requests to other servers; remove it, and use a proxy"),
+    WithoutEffect(
+        "__internal.audit_logging_enabled",
+        "every change is recorded; retention_policy.audit_retention_days limits how long"),
 };
 
 #undef DET_DATABASE

@@ -31,6 +31,8 @@ struct FileConfig {
   Database db;
   std::string manager_type = "agent";
   std::string password_file;
+  std::string logging_type = "default";
+  bool no_default_pools = false;
   model::ResourcePool scheduler;  // defaults of pools
   model::Value task_defaults;
   std::map<size_t, model::Value> pool_task_defaults;  // by the pool's index in the file

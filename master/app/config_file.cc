@@ -41,6 +41,7 @@ class Rules {
     CheckDatabase();
     CheckLease();
     CheckPassword();
+    CheckUnsupported();
     CheckCreatorRole();
     if (CheckPools()) {
       CheckDefaultPool("default_compute_resource_pool", file_.config.default_compute_pool);
@@ -103,7 +104,11 @@ class Rules {
       return Add("db.host", "is also part of url; remove one of them");
     }
     if (IsGiven("db.url") || db->members.empty()) return;
-    if (!IsGiven("db.host")) return Add("db", "has no server; set host or url");
+    if (!IsGiven("db.host"))
+      return Add("db",
+                 "has no server; set host or url, such as host: /var/run/postgresql for the Unix "
+                 "socket, or "
+                 "remove db for the embedded PostgreSQL");
     file_.config.db_url = ConnectionString();
   }
 
@@ -142,6 +147,21 @@ class Rules {
       return Add("security.initial_user_password_file", std::string(password.status().message()));
     }
     file_.config.admin_password = *std::move(password);
+  }
+
+  // Settings that may be written as long as they are off.
+  void CheckUnsupported() {
+    for (const std::string key : {"saml", "oidc", "scim"}) {
+      const ConfigNode* enabled = root_.FindPath(key + ".enabled");
+      if (enabled == nullptr) continue;
+      if (ReadBool(*enabled) != false)
+        Add(key, "external identity providers are not supported; remove it");
+    }
+    if (file_.no_default_pools) {
+      Add("resource_manager.no_default_resource_pools",
+          "not supported: every task has a pool; remove it, and set default_compute_resource_pool "
+          "and default_aux_resource_pool");
+    }
   }
 
   // Returns whether all names are valid.
@@ -317,6 +337,15 @@ void ApplyManagerScheduler(ConfigNode& root) {
   }
 }
 
+// A number or a boolean where a text is expected.
+void AddQuotingHint(Problem& problem) {
+  constexpr std::string_view kFound = "expected a string, found ";
+  if (!problem.text.starts_with(kFound)) return;
+  const std::string_view found = std::string_view(problem.text).substr(kFound.size());
+  const bool number = absl::ascii_isdigit(found[0]) || found[0] == '-';
+  if (number || found == "true" || found == "false") problem.text += "; put it in quotes";
+}
+
 std::vector<std::string> Warnings(const ConfigNode& root, std::vector<Problem> warnings) {
   for (const model::Field& field : ConfigFields().fields()) {
     const std::string path = field.path;
@@ -349,13 +378,16 @@ absl::StatusOr<std::string> ReadPasswordFile(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat("the first line of ", path, " is empty"));
 }
 
-absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Config* config) {
+absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Config* config,
+                            const std::vector<Override>& overrides) {
   DET_ASSIGN_OR_RETURN(ConfigNode root, model::ReadYaml(yaml, path, true));
   if (!root.is_map() && !root.is_null()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected a map such as \"port: 8080\", found ", root.Describe()));
   }
   root.where = path;
+  DET_RETURN_IF_ERROR(ApplyOverrides(ConfigFields(), overrides, root));
+  ConvertScalars(ConfigFields(), root);
   // Check the file as written, so that inherited values are checked once.
   FileConfig written;
   std::vector<Problem> problems;
@@ -367,18 +399,22 @@ absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Conf
   ReadFields(ConfigFields(), root, &file, repeated);
   std::vector<Problem> warnings;
   Rules(root, file, problems, warnings).Check();
+  for (Problem& problem : problems) AddQuotingHint(problem);
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   *config = std::move(file.config);
   config->warnings = Warnings(root, std::move(warnings));
   return absl::OkStatus();
 }
 
-absl::Status ReadConfigFile(const std::string& path, Config* config) {
+absl::Status ReadConfigFile(const std::string& path, Config* config,
+                            const std::vector<Override>& overrides) {
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--config: ", text.status().message(),
+        "; let this user read it, or choose another file (--config /dev/null: no file)"));
   }
-  return ReadConfigText(*text, path, config);
+  return ReadConfigText(*text, path, config, overrides);
 }
 
 }  // namespace det::app

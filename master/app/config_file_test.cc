@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/file.h"
 #include "master/app/config_fields.h"
@@ -369,6 +370,365 @@ TEST(ConfigFileTest, RejectsInvalidValues) {
     EXPECT_THAT(error, HasSubstr(message)) << yaml;
     EXPECT_EQ(error.find('\n'), error.npos) << yaml << ":\n" << error;
   }
+}
+
+// What a text means: "path=value" for each member that differs from the default, without sections,
+// then the warnings; or the error.
+std::string Meaning(const std::string& yaml) {
+  Config config;
+  const absl::Status status = ReadConfigText(yaml, "m", &config);
+  if (!status.ok()) return std::string(status.message());
+  FileConfig file;
+  file.config = config;
+  FileConfig defaults;
+  std::string text;
+  for (const model::Field& field : ConfigFields().fields()) {
+    if (field.role != model::Field::Role::kValue ||
+        std::string_view(field.path).find("[]") != std::string_view::npos) {
+      continue;
+    }
+    const std::string value = ValueAt(field, field.target(&file, 0)).ToJson();
+    if (value == ValueAt(field, field.target(&defaults, 0)).ToJson()) continue;
+    // Two paths lead to the same member.
+    if (std::string_view(field.path).starts_with("resource_manager.default_")) continue;
+    absl::StrAppend(&text, field.path, "=", value, "\n");
+  }
+  for (const std::string& warning : config.warnings) absl::StrAppend(&text, warning, "\n");
+  return text;
+}
+
+// Every key of the master's configuration of Determined, with its meaning here.
+const std::vector<std::pair<const char*, const char*>>& DeterminedKeys() {
+  static const auto& keys = *new std::vector<std::pair<const char*, const char*>>{
+      {"config_file: f", "m:1: config_file: without effect: the file is chosen with --config"},
+      {"log: {level: debug}", "log.level=\"debug\""},
+      {"log: {level: trace}", "m:1: log.level: \"trace\" was removed; use debug"},
+      {"log: {level: warn}", "m:1: log.level: \"warn\" was removed; use warning"},
+      {"log: {color: false}", "m:1: log.color: without effect"},
+      {"db: {user: u, password: p, host: h, port: \"5433\", name: d}",
+       "db.url=\"port=5433 host='h' user='u' password='p' dbname='d'\""},
+      {"db: {host: h, ssl_mode: verify-ca, ssl_root_cert: f}",
+       "db.url=\"port=5432 host='h' sslmode='verify-ca' sslrootcert='f'\""},
+      {"db: {user: postgres, port: 5432, name: determined}",
+       "m:1: db: has no server; set host or url, such as host: /var/run/postgresql"},
+      {"db: {host: h, migrations: m}",
+       "db.url=\"port=5432 host='h'\"\nm:1: db.migrations: without"},
+      {"db: {host: h, views_and_triggers: m}",
+       "db.url=\"port=5432 host='h'\"\nm:1: db.views_and_triggers: without effect"},
+      {"tensorboard_timeout: 300", "m:1: tensorboard_timeout: without effect"},
+      {"notebook_timeout: \"300\"", "m:1: notebook_timeout: without effect"},
+      {"security: {default_task: {user: root, uid: 0, group: root, gid: 0}}",
+       "m:1: security.default_task: without effect: tasks run as the agent's own user"},
+      {"security: {tls: {cert: c, key: k}}", "security.tls.cert=\"c\"\nsecurity.tls.key=\"k\"\n"},
+      {"security: {ssh: {key_type: RSA, rsa_key_size: 1024}}", "m:1: security.ssh: without effect"},
+      {"security: {authz: {type: basic}}", "security.authz.type=\"basic\"\n"},
+      {"security: {authz: {type: rbac, rbac_ui_enabled: true}}",
+       "security.authz.rbac_ui_enabled=true\n"},
+      {"security: {authz: {strict_job_queue_control: true}}",
+       "security.authz.strict_job_queue_control=true\n"},
+      {"security: {authz: {fallback: basic}}", "m:1: security.authz.fallback: without effect"},
+      {"security: {authz: {_strict_ntsc_enabled: true}}",
+       "m:1: security.authz._strict_ntsc_enabled: without effect"},
+      {"security: {authz: {workspace_creator_assign_role: {enabled: true, role_id: 5}}}",
+       "security.authz.workspace_creator_assign_role.role_id=5\n"},
+      {"security: {token: {max_lifespan_days: 30, default_lifespan_days: 30}}",
+       "m:1: security.token: without effect: the lifetime is set for each access token"},
+      {"security: {initial_user_password: p}", "security.initial_user_password=\"p\"\n"},
+      {"checkpoint_storage: {type: shared_fs, host_path: /tmp, storage_path: "
+       "determined-checkpoint, "
+       "save_experiment_best: 0, save_trial_best: 1, save_trial_latest: 1}",
+       "checkpoint_storage.host_path=\"/tmp\"\n"
+       "checkpoint_storage.storage_path=\"determined-checkpoint\"\n"},
+      {"checkpoint_storage: {type: s3, bucket: b, prefix: p, access_key: a, secret_key: s, "
+       "endpoint_url: http://h}",
+       "checkpoint_storage.type=\"s3\"\n"},
+      {"checkpoint_storage: {type: gcs, bucket: b, prefix: p}",
+       "checkpoint_storage.type=\"gcs\"\n"},
+      {"checkpoint_storage: {type: azure, container: c, connection_string: s}",
+       "checkpoint_storage.type=\"azure\"\n"},
+      {"checkpoint_storage: {type: directory, container_path: /c}",
+       "m:1: checkpoint_storage.type: expected one of shared_fs, s3, gcs, azure"},
+      {"checkpoint_storage: {host_path: /tmp, propagation: rprivate}",
+       "checkpoint_storage.host_path=\"/tmp\"\nm:1: checkpoint_storage.propagation: without"},
+      {"checkpoint_storage: {host_path: /tmp, container_path: /c, checkpoint_path: p, "
+       "tensorboard_path: t}",
+       "checkpoint_storage.host_path=\"/tmp\"\nm:1: checkpoint_storage.container_path: without"},
+      {"port: \"8081\"", "port=8081\n"},
+      {"root: /usr/share/determined/master", "m:1: root: without effect: the dashboard is part of"},
+      {"telemetry: {enabled: true, segment_master_key: a, segment_webui_key: b, otel_enabled: "
+       "false, otel_endpoint: \"h:1\", cluster_id: c}",
+       "m:1: telemetry: without effect: this master sends no telemetry"},
+      {"enable_cors: true", "m:1: enable_cors: without effect: use cors.allow_origins"},
+      {"launch_error: \"false\"", "launch_error=false\n"},
+      {"cluster_name: lab", "cluster_name=\"lab\"\n"},
+      {"ui_customization: {logo_paths: {dark_horizontal: a, dark_vertical: b, light_horizontal: c, "
+       "light_vertical: d}}",
+       "m:1: ui_customization: without effect"},
+      {"logging: {type: default}", ""},
+      {"logging: {type: elastic, host: h, port: 9200, security: {username: u, password: p, tls: "
+       "{enabled: true, skip_verify: false, certificate: c, certificate_name: n}}}",
+       "m:1: logging.type: \"elastic\" was removed; use default, task logs are stored in the"},
+      {"retention_policy: {log_retention_days: \"90\"}",
+       "retention_policy.log_retention_days=90\n"},
+      {"retention_policy: {log_retention_days: null, schedule: \"0 1 * * *\"}",
+       "m:1: retention_policy.schedule: without effect"},
+      {"observability: {enable_prometheus: false}", "m:1: observability: without effect"},
+      {"cache: {cache_dir: /var/cache/determined}", "m:1: cache.cache_dir: without effect"},
+      {"webhooks: {base_url: \"http://h\", signing_key: k}",
+       "webhooks.signing_key=\"k\"\nwebhooks.base_url=\"http://h\"\n"},
+      {"feature_switches: [a]", "feature_switches=[\"a\"]\n"},
+      {"reserved_ports: [80]", "m:1: reserved_ports: without effect"},
+      {"scim: {enabled: false}", "m:1: scim: without effect: external identity providers"},
+      {"scim: {enabled: true, auth: {type: basic, username: u, password: p}}",
+       "m:1: scim: external identity providers are not supported; remove it"},
+      {"saml: {enabled: \"true\", provider: Okta}", "m:1: saml: external identity providers"},
+      {"oidc: {enabled: true, provider: Okta, client_id: c, client_secret: s, idp_sso_url: u, "
+       "idp_recipient_url: r, authentication_claim: e, scim_authentication_attribute: userName}",
+       "m:1: oidc: external identity providers are not supported; remove it"},
+      {"oidc: {enabled: \"false\"}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: no}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: \"Off\"}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: 0}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: 1}", "m:1: oidc: external identity providers are not supported"},
+      {"det_cloud: {enabled: false, login_url: u, always_redirect: false}",
+       "m:1: det_cloud: without effect"},
+      {"integrations: {pachyderm: {address: a}}", "m:1: integrations: without effect"},
+      {"__internal: {audit_logging_enabled: true}",
+       "m:1: __internal.audit_logging_enabled: without effect: every change is recorded"},
+      {"__internal: {external_sessions: {login_uri: u}}",
+       "m:1: __internal.external_sessions: external identity providers are not supported"},
+      {"__internal: {proxied_servers: [{path_prefix: /a, destination: \"h:1\"}]}",
+       "m:1: __internal.proxied_servers: this master does not forward requests"},
+      {"__internal: {preemption_timeout: 5}",
+       "m:1: __internal.preemption_timeout: was moved; write it as "
+       "task_container_defaults.preemption_timeout"},
+      {"determined_master_ip: h", "m:1: determined_master_ip: "},
+      {"scheduler: {type: priority}",
+       "m:1: scheduler: was moved; write it as "
+       "resource_manager.scheduler"},
+      {"provisioner: {max_instances: 1}", "m:1: provisioner: this master does not start machines"},
+      {"resource_manager: {type: agent, cluster_name: c, name: n, metadata: {a: b}}",
+       "m:1: resource_manager.cluster_name: without effect: set cluster_name at the top level"},
+      {"resource_manager: {type: kubernetes, max_slots_per_pod: 4, slot_type: cuda}",
+       "m:1: resource_manager.type: expected agent, found \"kubernetes\""},
+      {"resource_manager: {type: slurm, master_host: h, master_port: 1, host: h, port: 1}",
+       "m:1: resource_manager.type: expected agent, found \"slurm\""},
+      {"resource_manager: {type: pbs}",
+       "m:1: resource_manager.type: expected agent, found \"pbs\""},
+      {"{resource_manager: {default_aux_resource_pool: a, default_compute_resource_pool: b}, "
+       "resource_pools: [{pool_name: a}, {pool_name: b}]}",
+       "default_compute_resource_pool=\"b\"\ndefault_aux_resource_pool=\"a\"\n"},
+      {"default_gpu_resource_pool: a",
+       "m:1: default_gpu_resource_pool: was renamed; write default_compute_resource_pool"},
+      {"default_cpu_resource_pool: a",
+       "m:1: default_cpu_resource_pool: was renamed; write default_aux_resource_pool"},
+      {"resource_manager: {default_gpu_resource_pool: a}",
+       "m:1: resource_manager.default_gpu_resource_pool: was renamed; write "
+       "default_compute_resource_pool"},
+      {"resource_manager: {default_cpu_resource_pool: a}",
+       "m:1: resource_manager.default_cpu_resource_pool: was renamed; write "
+       "default_aux_resource_pool"},
+      {"resource_manager: {no_default_resource_pools: false}", ""},
+      {"resource_manager: {no_default_resource_pools: \"yes\"}",
+       "m:1: resource_manager.no_default_resource_pools: not supported: every task has a pool"},
+      {"resource_manager: {require_authentication: true}",
+       "m:1: resource_manager.require_authentication: without effect: agents always authenticate"},
+      {"resource_manager: {client_ca: f}", "resource_manager.client_ca=\"f\"\n"},
+      {"resource_manager: {scheduler: {type: priority, fitting_policy: worst, "
+       "allow_heterogeneous_fits: false, preemption: true, default_priority: \"42\"}}",
+       ""},
+      {"resource_manager: {scheduler: {type: round_robin}}",
+       "m:1: resource_manager.scheduler.type: \"round_robin\" was removed; use fifo or fair_share"},
+      {"resource_pools: [{pool_name: default, description: d, max_aux_containers_per_agent: "
+       "\"7\"}]",
+       ""},
+      {"resource_pools: [{pool_name: default, max_cpu_containers_per_agent: 7}]",
+       "m:1: resource_pools[0].max_cpu_containers_per_agent: was renamed; write "
+       "max_aux_containers_per_agent"},
+      {"resource_pools: [{pool_name: default, agent_reattach_enabled: true}]",
+       "m:1: resource_pools[0].agent_reattach_enabled: without effect: agents always reattach"},
+      {"resource_pools: [{pool_name: default, agent_reconnect_wait: 25s}]",
+       "m:1: resource_pools[0].agent_reconnect_wait: is not supported per pool; set "
+       "agent_reconnect_wait at the top level"},
+      {"resource_pools: [{pool_name: default, provider: {type: aws}}]",
+       "m:1: resource_pools[0].provider: this master does not start machines"},
+      {"resource_pools: [{pool_name: default, kubernetes_namespace: n}]",
+       "m:1: resource_pools[0].kubernetes_namespace: without effect"},
+      {"additional_resource_managers: [{resource_manager: {type: kubernetes}}]",
+       "m:1: additional_resource_managers: only agents of this cluster are supported"},
+      {"task_container_defaults: {shm_size_bytes: 1, network_mode: bridge, nccl_port_range: "
+       "\"1:2\", "
+       "gloo_port_range: \"1:2\", image: i, registry_auth: {}, force_pull_image: false, "
+       "add_capabilities: [], drop_capabilities: [], devices: [], work_dir: w, cpu_pod_spec: {}, "
+       "gpu_pod_spec: {}, checkpoint_gc_pod_spec: {}, kubernetes: {}, slurm: {}, pbs: {}}",
+       "m:1: task_container_defaults.shm_size_bytes: without effect: tasks run as processes"},
+      {"task_container_defaults: {startup_hook: x}",
+       "m:1: task_container_defaults.startup_hook: the cluster runs no script before a task"},
+      {"task_container_defaults: {preemption_timeout: 5, environment_variables: [A=B], "
+       "bind_mounts: "
+       "[{host_path: /a, container_path: b}], log_policies: [{pattern: p, action: "
+       "{type: cancel_retries}}], dtrain_network_interface: eth0}",
+       ""},
+  };
+  return keys;
+}
+
+TEST(ConfigFileTest, AcceptsOrRefusesEveryKeyOfDetermined) {
+  for (const auto& [yaml, meaning] : DeterminedKeys()) {
+    const std::string actual = Meaning(yaml);
+    EXPECT_THAT(actual, testing::StartsWith(meaning)) << yaml;
+    if (*meaning == '\0') {
+      EXPECT_EQ(actual, "") << yaml;
+    }
+    EXPECT_THAT(actual, testing::Not(HasSubstr("unknown field"))) << yaml;
+  }
+  const Config pool = Read(
+      "resource_pools: [{pool_name: default, max_aux_containers_per_agent: \"7\", scheduler: "
+      "{default_priority: \"7\", preemption: \"yes\"}}]");
+  EXPECT_EQ(pool.resource_pools.at(0).max_aux_per_agent, 7);
+  EXPECT_EQ(pool.resource_pools.at(0).default_priority, 7);
+  EXPECT_TRUE(pool.resource_pools.at(0).preemption);
+}
+
+// Keys of other resource managers are harmless beside agents.
+TEST(ConfigFileTest, IgnoresKeysOfOtherResourceManagers) {
+  for (const char* key : {"default_namespace",
+                          "max_slots_per_pod",
+                          "master_service_name",
+                          "slot_type",
+                          "slot_resource_requests",
+                          "default_scheduler",
+                          "kubeconfig_path",
+                          "determined_master_scheme",
+                          "determined_master_host",
+                          "determined_master_port",
+                          "determined_master_ip",
+                          "internal_task_gateway",
+                          "leave_kubernetes_resources",
+                          "fluent",
+                          "master_host",
+                          "master_port",
+                          "host",
+                          "port",
+                          "protocol",
+                          "security",
+                          "container_run_type",
+                          "auth_file",
+                          "rendezvous_network_interface",
+                          "proxy_network_interface",
+                          "user_name",
+                          "group_name",
+                          "sudo_authorized",
+                          "singularity_image_root",
+                          "apptainer_image_root",
+                          "job_storage_root",
+                          "path",
+                          "ld_library_path",
+                          "launcher_jvm_args",
+                          "tres_supported",
+                          "gres_supported",
+                          "job_project_source",
+                          "partition_overrides"}) {
+    EXPECT_THAT(
+        Meaning(absl::StrCat("resource_manager: {", key, ": x}")),
+        HasSubstr(absl::StrCat("resource_manager.", key,
+                               ": without effect: it belongs to Kubernetes, Slurm or PBS")));
+  }
+}
+
+TEST(ConfigFileTest, ReadsScalarsInOtherForms) {
+  for (const char* yes : {"true", "yes", "on", "1", "\"true\"", "\"True\"", "\"1\"", "'yes'"}) {
+    EXPECT_TRUE(Read(absl::StrCat("standby: ", yes)).standby) << yes;
+  }
+  for (const char* no : {"false", "no", "off", "0", "\"false\"", "\"0\""}) {
+    EXPECT_FALSE(Read(absl::StrCat("launch_error: ", no)).launch_error) << no;
+  }
+  EXPECT_EQ(Read("agent_reconnect_wait: \"25\"").agent_reconnect_timeout, absl::Seconds(25));
+  EXPECT_EQ(Read("quotas: [{scope: user, name: 7, max_slots: \"2.5\"}]").quotas.at(0).max_slots,
+            2.5);
+  EXPECT_EQ(Read("cluster_name: 7").cluster_name, "7");
+  EXPECT_EQ(Read("log: {level: INFO}").log_level, "info");
+  EXPECT_EQ(Read("db: {host: h, name: 2024}").db_url, "port=5432 host='h' dbname='2024'");
+}
+
+TEST(ConfigFileTest, RefusesScalarsOfOtherTypes) {
+  EXPECT_EQ(Error("port: \"80a\""),
+            "master.yaml:1: port: expected an integer from 0 to 65535, found \"80a\"");
+  EXPECT_EQ(Error("port: [8080]"),
+            "master.yaml:1: port: expected an integer from 0 to 65535, found a list");
+  EXPECT_EQ(Error("port: \"\""),
+            "master.yaml:1: port: expected an integer from 0 to 65535, found \"\"");
+  EXPECT_EQ(Error("standby: maybe"),
+            "master.yaml:1: standby: expected true or false, found \"maybe\"");
+  EXPECT_EQ(Error("standby: 2"), "master.yaml:1: standby: expected true or false, found 2");
+  EXPECT_EQ(Error("cluster_name: [a]"),
+            "master.yaml:1: cluster_name: expected a string, found a list");
+  EXPECT_EQ(Error("cluster_name: true"),
+            "master.yaml:1: cluster_name: expected a string, found true; put it in quotes");
+  // 007 is the number 7: the text of a secret must not change.
+  EXPECT_EQ(Error("security: {initial_user_password: 007}"),
+            "master.yaml:1: security.initial_user_password: expected a string, found 7; put it in "
+            "quotes");
+}
+
+TEST(ConfigFileTest, TakesEmptySectionsAsAbsent) {
+  for (const char* yaml :
+       {"security:\n", "security:\n  tls:\n", "db:\n", "resource_pools:\n", "log: ~\n", "port:\n",
+        "feature_switches:\n", "resource_manager:\n  scheduler:\n", "oidc:\n", "logging:\n",
+        "__internal:\n", "checkpoint_storage:\n", "task_container_defaults:\n",
+        "resource_pools: []\n", "retention_policy: {log_retention_days: }\n"}) {
+    EXPECT_EQ(Meaning(yaml), "") << yaml;
+  }
+}
+
+TEST(ConfigFileTest, ReadsOverrides) {
+  const std::vector<const char*> environment = {"DET_DB_HOST=h",
+                                                "DET_DB_PORT=5433",
+                                                "DET_DB_PASSWORD=007",
+                                                "DET_CLUSTER_NAME=variable",
+                                                "DET_CHECKPOINT_ROOTS=/a, /b",
+                                                "DET_FEATURE_SWITCHES=[x, y]",
+                                                "DET_LAUNCH_ERROR=false",
+                                                "DET_BIND=",
+                                                "DET_USER=u",
+                                                "DET_TELEMETRY_ENABLED=false",
+                                                "DET_CACHE_DIR=/c",
+                                                nullptr};
+  std::vector<Override> overrides = FindVariables(ConfigFields(), environment.data());
+  overrides.push_back({"--db-name", "db.name", "flag"});
+  Config config;
+  ASSERT_TRUE(ReadConfigText("{bind: 0.0.0.0, cluster_name: file, db: {host: f, user: f}}", "m",
+                             &config, overrides)
+                  .ok());
+  EXPECT_EQ(config.db_url, "port=5433 host='h' user='f' password='007' dbname='flag'");
+  EXPECT_EQ(config.cluster_name, "variable");
+  EXPECT_EQ(config.bind, "0.0.0.0");
+  EXPECT_THAT(config.checkpoint_roots, ElementsAre("/a", "/b"));
+  EXPECT_THAT(config.feature_switches, ElementsAre("x", "y"));
+  EXPECT_FALSE(config.launch_error);
+  EXPECT_THAT(config.warnings,
+              ElementsAre(HasSubstr("DET_TELEMETRY_ENABLED: telemetry: without effect")));
+  const absl::Status bad = ReadConfigText("", "m", &config, {{"DET_PORT", "port", "x"}});
+  EXPECT_EQ(bad.message(), "DET_PORT: port: expected an integer from 0 to 65535, found \"x\"");
+}
+
+TEST(ConfigFileTest, RefusesIdentityProviderOfVariable) {
+  const auto read = [](const std::vector<const char*>& variables, const std::string& yaml) {
+    std::vector<const char*> environment = variables;
+    environment.push_back(nullptr);
+    Config config;
+    const absl::Status status =
+        ReadConfigText(yaml, "m", &config, FindVariables(ConfigFields(), environment.data()));
+    return status.ok() ? absl::StrJoin(config.warnings, "\n") : std::string(status.message());
+  };
+  EXPECT_EQ(read({"DET_SAML_PROVIDER=Okta", "DET_SAML_ENABLED=true"}, ""),
+            "DET_SAML_PROVIDER: saml: external identity providers are not supported; remove it");
+  EXPECT_EQ(read({"DET_SAML_ENABLED=true", "DET_SAML_PROVIDER=Okta"}, ""),
+            "DET_SAML_ENABLED: saml: external identity providers are not supported; remove it");
+  EXPECT_THAT(read({"DET_OIDC_ENABLED=yes"}, "oidc: {enabled: false}"),
+              HasSubstr("oidc: external identity providers are not supported"));
+  EXPECT_THAT(read({"DET_SCIM_ENABLED=off"}, ""),
+              HasSubstr("DET_SCIM_ENABLED: scim: without effect"));
 }
 
 TEST(ConfigFileTest, RequiresDefaultPool) {

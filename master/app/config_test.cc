@@ -1,5 +1,8 @@
 #include "master/app/config.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <variant>
@@ -13,6 +16,12 @@ namespace {
 
 std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "resolute-master");
+  // Without --config, the master would read the files in /etc.
+  const bool has_file = ::getenv("DET_CONFIG_FILE") != nullptr ||
+                        std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
+                          return flag.starts_with("--config");
+                        });
+  if (!has_file) flags.insert(flags.begin() + 1, {"--config", "/dev/null"});
   std::vector<char*> argv;
   for (std::string& word : flags) argv.push_back(word.data());
   return ParseFlags(static_cast<int>(argv.size()), argv.data());
@@ -155,6 +164,58 @@ TEST(ConfigTest, OverridesFileWithFlags) {
   EXPECT_EQ(Good({"--config", file}).admin_password, "environment");
 }
 
+// Sets a variable during a test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(ConfigTest, PrefersFlagsToVariablesToFile) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file,
+                                        "port: 1\nbind: file\ncluster_name: file\n"
+                                        "db: {host: file, name: file, user: file}\n")
+                  .ok());
+  const Variable path("DET_CONFIG_FILE", file);
+  const Variable port("DET_PORT", "2");
+  const Variable bind("DET_BIND", "variable");
+  const Variable host("DET_DB_HOST", "variable");
+  const Variable name("DET_DB_NAME", "variable");
+  const Variable password("DET_DB_PASSWORD", "secret");
+  const Config read = Good({"--port", "3", "--db-host", "flag"});
+  EXPECT_EQ(read.port, 3);
+  EXPECT_EQ(read.bind, "variable");
+  EXPECT_EQ(read.cluster_name, "file");
+  EXPECT_EQ(read.db_url, "port=5432 host='flag' user='file' password='secret' dbname='variable'");
+  EXPECT_EQ(::getenv("DET_DB_PASSWORD"), nullptr) << "child processes would inherit it";
+  EXPECT_EQ(Good({"--config", "/dev/null"}).cluster_name, "");
+}
+
+TEST(ConfigTest, ReadsVariablesAndFlagsOfDetermined) {
+  const Variable user("DET_DB_USER", "u");
+  const Variable port("DET_DB_PORT", "5433");
+  const Variable host("DET_DB_HOST", "h");
+  const Variable password("DET_SECURITY_INITIAL_USER_PASSWORD", "Secret123");
+  const Config read =
+      Good({"--config-file", "/dev/null", "--log-color", "--telemetry-enabled=false",
+            "--security-tls-cert", "c", "--security-tls-key", "k", "--webhooks-base-url",
+            "http://h", "--log-level", "error"});
+  EXPECT_EQ(read.db_url, "port=5433 host='h' user='u'");
+  EXPECT_EQ(read.admin_password, "Secret123");
+  EXPECT_EQ(read.tls_cert + read.tls_key, "ck");
+  EXPECT_EQ(read.port, 8443);
+  EXPECT_EQ(read.webhook_base_url, "http://h");
+  EXPECT_EQ(read.warnings.size(), 2u);
+  EXPECT_TRUE(IsRefused({"--config-file", "/dev/null", "--db-port", "x"}));
+}
+
 TEST(ConfigTest, RequiresDbUrlForStandby) {
   EXPECT_TRUE(IsRefused({"--standby"}));
   EXPECT_TRUE(Good({"--standby", "--db-url", "postgresql://db/det"}).standby);
@@ -176,6 +237,46 @@ TEST(ConfigTest, ParsesBackupAndRestore) {
   EXPECT_TRUE(IsRefused({"backup", "/b/file", "--replace"}));
 }
 
+TEST(ConfigTest, BacksUpDataDirectoryOfFileAndVariable) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file, "data_dir: /file\n").ok());
+  const auto data_dir = [](const std::vector<std::string>& flags) {
+    const auto parsed = Parse(flags);
+    const auto* order = std::get_if<BackupOrder>(&parsed);
+    return order == nullptr ? "refused" : order->data_dir;
+  };
+  const Variable path("DET_CONFIG_FILE", file);
+  EXPECT_EQ(data_dir({"backup", "/b/file"}), "/file");
+  EXPECT_EQ(data_dir({"restore", "/b/file"}), "/file");
+  EXPECT_EQ(data_dir({"backup", "/b/file", "--data-dir", "/flag"}), "/flag");
+  const Variable variable("DET_DATA_DIR", "/variable");
+  EXPECT_EQ(data_dir({"backup", "/b/file"}), "/variable");
+  ASSERT_TRUE(base::WriteFileAtomically(file, "db: {url: \"postgresql://db/det\"}\n").ok());
+  EXPECT_TRUE(IsRefused({"backup", "/b/file"})) << "the database is elsewhere";
+}
+
+TEST(ConfigTest, KeepsEmptyValueOfFlag) {
+  EXPECT_EQ(Good({"--db-host", "h", "--db-user", "u", "--db-password", ""}).db_url,
+            "port=5432 host='h' user='u'");
+  EXPECT_TRUE(Good({"--security-authz-rbac-ui-enabled"}).authz.rbac_ui_enabled);
+}
+
+TEST(ConfigTest, RefusesFlagWithoutValue) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(IsRefused({"--db-password"}));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("value of --db-password"), text.npos) << text;
+}
+
+TEST(ConfigTest, SaysHowToStartWithoutFile_WhenItCannotBeRead) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(IsRefused({"--config", "/nonexistent/master.yaml"}));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("/nonexistent/master.yaml"), text.npos) << text;
+  EXPECT_NE(text.find("--config /dev/null"), text.npos) << text;
+}
+
 TEST(ConfigTest, RejectsInvalidFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/master.yaml";
@@ -186,3 +287,15 @@ TEST(ConfigTest, RejectsInvalidFile) {
 
 }  // namespace
 }  // namespace det::app
+
+int main(int argc, char** argv) {
+  // Variables of this machine would be settings.
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    if (variable.starts_with("DET_")) names.push_back(variable.substr(0, variable.find('=')));
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

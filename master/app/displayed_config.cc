@@ -17,7 +17,9 @@ using Role = Field::Role;
 // Fields that are not stored as written: they are combined with others or have another form.
 bool IsKept(std::string_view path) {
   return path != "topology" && !path.ends_with("task_container_defaults") &&
-         path != "resource_manager.scheduler" && path != "security.initial_user_password_file" &&
+         path != "resource_manager.scheduler" && path != "logging" &&
+         path != "resource_manager.no_default_resource_pools" &&
+         path != "security.initial_user_password_file" &&
          (!path.starts_with("db.") || path == "db.url");
 }
 
@@ -30,6 +32,7 @@ Value Members(const std::string& path, FileConfig& config, size_t item) {
     Value& member = object[field->path + path.size()];
     if (field->role == Role::kSection) {
       member = Members(absl::StrCat(field->path, "."), config, item);
+      if (member.AsObject()->empty()) object.erase(field->path + path.size());
       continue;
     }
     const model::FieldTarget target = field->target(&config, item);

@@ -176,7 +176,7 @@ absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
   if (!named) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--config ", override_text,
-        ": expected the form key.subkey=value, or key.subkey+=value to append to a list"));
+        ": expected the form key.subkey=value, or key.subkey+=value to append to a list or a map"));
   }
   DET_ASSIGN_OR_RETURN(
       ConfigNode layer,
@@ -189,7 +189,8 @@ absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
     }
     below = below == nullptr ? nullptr : below->Find(key);
   }
-  const bool extends = below != nullptr && below->is_map() && layer.is_map();
+  const bool set = below != nullptr && !below->is_null();
+  const bool extends = layer.is_map() && (!set || below->is_map());
   if (appends && !extends && !layer.is_list()) layer = MakeList(std::move(layer));
   if (appends && below != nullptr && below->is_scalar()) {
     return absl::InvalidArgumentError(
@@ -205,7 +206,7 @@ absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
   }
   ToTableForm(layer);
   if (root.is_null()) root.kind = ConfigNode::Kind::kMap;
-  if (extends && !appends) root.FindPath(path)->members.clear();
+  if (set && extends && !appends) root.FindPath(path)->members.clear();
   root = MergeAt("", std::move(root), layer, appends ? Lists::kAppend : Lists::kReplace);
   return absl::OkStatus();
 }

@@ -15,11 +15,10 @@ namespace det::model {
 // searcher or storage, the fields of `low` that do not apply to it are dropped.
 ConfigNode MergeConfig(ConfigNode low, const ConfigNode& high);
 
-// Applies "a.b.c=<yaml>" to the tree: the value replaces that of the tree, also if both are lists or
-// maps, as existing clients expect; null removes the value, except
-// that of a hyperparameter. "a.b.c+=<yaml>" appends to a list by the rule of its row, and
-// adds to a map.
-// INVALID_ARGUMENT names the override.
+// Applies "a.b.c=<yaml>" to the tree: the value replaces that of the tree, also if both are lists
+// or maps, as existing clients expect; null removes the value, except that of a hyperparameter.
+// "a.b.c+=<yaml>" appends to a list by the rule of its row, and adds to a map. INVALID_ARGUMENT
+// names the override.
 absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root);
 
 }  // namespace det::model

@@ -368,7 +368,7 @@ TEST(ParseTest, NamesOverrideInProblems) {
             "slots_per_trial");
   EXPECT_EQ(Error(kMinimal, {"name"}),
             "--config name: expected the form key.subkey=value, or key.subkey+=value to append to "
-            "a list");
+            "a list or a map");
   EXPECT_THAT(Error(kMinimal, {"a..b=1"}),
               HasSubstr("--config a..b=1: expected the form key.subkey=value"));
   EXPECT_EQ(Error(kMinimal, {"entrypoint.x=1"}),

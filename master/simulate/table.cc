@@ -5,21 +5,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/utf8.h"
 
 namespace det::simulate {
 namespace {
-
-// Returns the number of bytes that begin a character, as the width of the text.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 std::string Line(const std::vector<Column>& columns, const std::vector<std::string>& cells,
                  const std::vector<size_t>& widths) {
   std::string line;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const std::string space(widths[i] - Width(cells[i]), ' ');
+    const std::string space(widths[i] - base::CountCharacters(cells[i]), ' ');
     absl::StrAppend(&line, i > 0 ? "  " : "", columns[i].right ? space : "", cells[i],
                     columns[i].right ? "" : space);
   }
@@ -34,10 +29,11 @@ std::string Table(const std::vector<Column>& columns,
   std::vector<size_t> widths;
   for (const Column& column : columns) {
     titles.push_back(column.title);
-    widths.push_back(Width(column.title));
+    widths.push_back(base::CountCharacters(column.title));
   }
   for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], base::CountCharacters(row[i]));
   }
   std::string text = absl::StrCat(bold ? "\x1b[1m" : "", Line(columns, titles, widths),
                                   bold ? "\x1b[0m" : "", "\n");

@@ -116,7 +116,8 @@ std::string MakeSentence(const store::DeliveryRecord& delivery) {
     case WebhookTrigger::kMetricThresholdExceeded:
       return absl::StrCat("Trial ", GetText(data, "metric", "trial_id"), ": ",
                           GetText(data, "metric", "name"), " is ", GetText(data, "metric", "value"),
-                          " after ", GetText(data, "metric", "steps_completed"), " steps");
+                          " after ", GetText(data, "metric", "steps_completed"),
+                          GetText(data, "metric", "steps_completed") == "1" ? " step" : " steps");
     case WebhookTrigger::kTaskLog:
       return absl::StrCat("Trial ", GetText(data, "task_log", "trial_id"), " on node ",
                           GetText(data, "task_log", "node_name"), " wrote:\n",

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -158,10 +159,11 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::LogLine>& lines) {
     if (!run) continue;
     DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, FindWorkspace(run->experiment));
     if (!workspace) continue;
+    const std::string text(absl::StripSuffix(line.text, "\r"));
     for (const int32_t scope : {0, *workspace}) {
       const auto patterns = watched->logs.find(scope);
       if (patterns == watched->logs.end()) continue;
-      for (const int32_t trigger : patterns->second.Match(line.text)) {
+      for (const int32_t trigger : patterns->second.Match(text)) {
         DET_RETURN_IF_ERROR(IgnorePermanentError(FireFor(line, *run, trigger)));
       }
     }

@@ -82,13 +82,18 @@ class Cluster:
 
     def start_master(self) -> None:
         program = str(self.root / "master/resolute-master")
-        self._start("master", [program, "--data-dir", str(self.data), "--port", str(self.port)])
+        self._start(
+            "master",
+            [program, "--config", "/dev/null", "--data-dir", str(self.data),
+             "--port", str(self.port)],
+        )  # fmt: skip
         eventually(self.responds, "a response of the master")
 
     def start_agent(self, name: str) -> None:
         self._start(
             name,
-            [str(self.root / "agent/resolute-agent"), "--id", name, "--slots", str(SLOTS),
+            [str(self.root / "agent/resolute-agent"), "--config-file", "/dev/null",
+             "--id", name, "--slots", str(SLOTS),
              "--master", ",".join(f"http://127.0.0.1:{p.port}" for p in self.proxies[name]),
              "--work-dir", str(self.data / "agents" / name),
              "--token-file", str(self.token_dir() / "agent.token")],

@@ -36,7 +36,7 @@ class StandbyCluster(Cluster):
             database = f"postgresql://resolute@127.0.0.1:{self.database_proxies[name].port}"
             self._start(
                 name,
-                [str(self.root / "master/resolute-master"), "--standby",
+                [str(self.root / "master/resolute-master"), "--config", "/dev/null", "--standby",
                  "--data-dir", str(self.folder / name), "--port", str(self._ports[name]),
                  "--db-url", f"{database}/postgres",
                  "--checkpoint-dir", str(self.folder / "checkpoints")],

@@ -57,6 +57,30 @@ for rank in range(2):
 """
 
 
+# Prints what tqdm and rich print: bars that overwrite their lines, and colours.
+BARS_SCRIPT = r"""
+import sys, time
+
+def write(stream, text):
+    for piece in text.replace("\r", "\0\r").split("\0"):
+        stream.write(piece)
+        stream.flush()
+        time.sleep(0.01)
+
+write(sys.stderr,
+      "\repoch 1:   0%|    | 0/4 [00:00<?, ?it/s]\repoch 1:  50%|##  | 2/4 [00:00<00:00, 49.37it/s]"
+      "\repoch 1: 100%|####| 4/4 [00:00<00:00, 49.03it/s]\n"
+      "\repochs:   0%|    | 0/2 [00:00<?, ?it/s]\n\rbatches:   0%|    | 0/2 [00:00<?, ?it/s]\x1b[A"
+      "\n\rbatches: 100%|####| 2/2 [00:00<00:00, 44.19it/s]\x1b[A\n\r                    \x1b[A"
+      "\repochs: 100%|####| 2/2 [00:00<00:00, 22.97it/s]\n")
+write(sys.stdout,
+      "\x1b[1;31mloss\x1b[0m \x1b[1;38;2;0;255;136m0.25\x1b[0m\n"
+      "\x1b[?25l\r\x1b[2Ktrain \x1b[90m----\x1b[0m \x1b[35m  0%\x1b[0m\nvalid \x1b[90m----\x1b[0m \x1b[35m  0%\x1b[0m"
+      "\r\x1b[2K\x1b[1A\x1b[2Ktrain \x1b[92m----\x1b[0m \x1b[35m100%\x1b[0m\nvalid \x1b[92m----\x1b[0m \x1b[35m100%\x1b[0m\n"
+      "\x1b[?25h\x1b[37;44m ok \x1b[0m \x1b[7minverse\x1b[0m \x1b[2mfaint\x1b[0m\nthe end\n")
+"""
+
+
 class DashboardTestCase(harness.ClusterTestCase):
     options = ("--admin-password", PASSWORD, "--user-password", PASSWORD)
 
@@ -167,6 +191,44 @@ class GroupsAndUnmanagedTest(DashboardTestCase):
         self.run_script("unmanaged.mjs")
 
 
+class FindingTest(DashboardTestCase):
+    """Uses its own cluster, because its script reports the experiments that it finds."""
+
+    def test_finding(self):
+        self.run_script("finding.mjs")
+
+
+class MetricsTest(DashboardTestCase):
+    """Uses its own cluster, which its last experiments fill."""
+
+    def test_metrics(self):
+        ends = TRAINING_SCRIPT.replace("10_000", "5").replace("time.sleep(0.2)", "")
+        searcher = {"name": "asha", "metric": "loss", "max_trials": 12, "num_rungs": 2,
+                    "max_length": {"batches": 4}}
+        search = self.home.create(
+            harness.job(name="searches", entrypoint=["python3", "learns.py"], searcher=searcher,
+                        resources={"slots_per_trial": 0},
+                        hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}}),
+            self.home.context({"learns.py": ends}))
+        failed = self.home.create(harness.job(name="fails", entrypoint="false"))
+        labelled = self.home.create(harness.job(name="labelled",
+                                                entrypoint="echo CUDA out of memory"))
+        for experiment in (failed, labelled, search):
+            self.home.finish(experiment)
+        full = {"resources": {"slots_per_trial": 2}, "entrypoint": "sleep 600"}
+        running = self.home.create(harness.job(name="holds", **full))
+        try:
+            self.home.first_trial(running)
+            queued = self.home.create(harness.job(name="waits", **full))
+            try:
+                self.run_script("metrics.mjs", FAILED=str(failed), LABELLED=str(labelled),
+                                QUEUED=str(queued), SEARCH=str(search))
+            finally:
+                self.home.det("experiment", "kill", queued, code=None)
+        finally:
+            self.home.det("experiment", "kill", running, code=None)
+
+
 class BulkAndQueueTest(DashboardTestCase):
     """Uses its own cluster, because the other tests count experiments."""
 
@@ -196,6 +258,27 @@ class BulkAndQueueTest(DashboardTestCase):
             # Kill the last one first, so that no waiting experiment starts.
             for experiment in reversed(experiments):
                 self.home.det("experiment", "kill", experiment, code=None)
+
+
+class ReadingTest(DashboardTestCase):
+    """Uses its own cluster, whose master it kills."""
+
+    def test_reading(self):
+        bars = self.home.create(harness.job(name="bars", entrypoint=["python3", "bars.py"]),
+                                self.home.context({"bars.py": BARS_SCRIPT}))
+        fails = self.home.create(harness.job(name="fails", entrypoint="false", max_restarts=1))
+        for experiment in (bars, fails):
+            self.home.finish(experiment)
+        resources = {"slots_per_trial": 1, "priority": 30, "max_slots": 1}
+        running = self.home.create(
+            harness.job(name="still-running", entrypoint="sleep 600", resources=resources))
+        try:
+            self.home.first_trial(running)
+            self.run_script("reading.mjs", RUNNING=str(running),
+                            BARS_TRIAL=str(self.home.first_trial(bars)["id"]),
+                            FAILED_TRIAL=str(self.home.first_trial(fails)["id"]))
+        finally:
+            self.home.det("experiment", "kill", running, code=None)
 
 
 class LayoutTest(DashboardTestCase):

@@ -96,6 +96,17 @@ class LocalClusterTest(unittest.TestCase):
         late = self.home.det("deploy", "local", "up", "--admin-password", "Later1234", code=1)
         self.assertIn("det user change-password", late.stderr)
 
+    def test_uses_first_passwords_of_the_environment(self):
+        words = ("deploy", "local", "up", "--port", self.home.port, "--agents", 0)
+        self.home.env.update(DET_ADMIN_PASSWORD="Variable1", DET_USER_PASSWORD="Other1234")
+        output = self.home.det(*words, "--admin-password", "Secret123").stdout
+        self.assertNotIn("password", output)
+        self.assertEqual(200, self.log_in("admin", "Secret123"))
+        self.assertEqual(200, self.log_in("determined", "Other1234"))
+        self.assertIn("already running", self.home.det(*words).stdout)
+        again = self.home.det(*words, "--user-password", "Other1234").stdout
+        self.assertIn("already running", again)
+
     def test_allows_blank_passwords_when_requested(self):
         self.home.det("deploy", "local", "up", "--port", self.home.port, "--agents", 0,
                       "--allow-blank-passwords")

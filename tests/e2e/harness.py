@@ -113,8 +113,9 @@ class Home:
         self.port = free_port()
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("DET_", "XDG_", "TEST_"))}
+        # The slots of tests are CPU slots, also on a machine with GPUs.
         self.env.update(HOME=os.path.join(self.folder, "home"), DET_DATA_DIR=self.data,
-                        NO_COLOR="1")
+                        NO_COLOR="1", CUDA_VISIBLE_DEVICES="")
         os.makedirs(self.env["HOME"])
 
     def popen(self, *args, **options):

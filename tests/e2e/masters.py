@@ -19,9 +19,11 @@ class Master:
         self.port = port or harness.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(home.folder, name + ".log")
+        # The machine's own /etc/determined/master.yaml does not apply.
+        config = [] if "--config" in flags else ["--config", "/dev/null"]
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [MASTER, "--data-dir", self.data, "--port", str(self.port),
+                [MASTER, *config, "--data-dir", self.data, "--port", str(self.port),
                  *(["--db-url", db] if db else []),
                  "--checkpoint-dir", os.path.join(home.folder, "checkpoints"), *flags],
                 env=home.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

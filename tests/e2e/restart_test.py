@@ -44,7 +44,8 @@ class RestartTestCase(SchedulingTestCase):
     def start_agent(self, name, pool, slots=1):
         with open(os.path.join(self.home.folder, name + ".log"), "ab") as log:
             self.owned[name] = subprocess.Popen(
-                [AGENT, "--id", name, "--slots", str(slots), "--pool", pool, "--master",
+                [AGENT, "--config-file", "/dev/null", "--id", name, "--slots", str(slots),
+                 "--pool", pool, "--master",
                  f"http://127.0.0.1:{self.home.port}", "--work-dir",
                  os.path.join(self.home.folder, name), "--token-file",
                  os.path.join(self.home.data, "agent.token")],

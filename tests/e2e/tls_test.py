@@ -15,7 +15,8 @@ import harness
 import postgres
 from masters import MASTER, Master
 
-AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
+# Without the files of this machine in /etc/determined.
+AGENT = [os.path.join(harness.ROOT, "agent/resolute-agent"), "--config-file", "/dev/null"]
 
 # A trial without a library that reports one validation over TLS.
 REPORTER = '''
@@ -112,10 +113,11 @@ class TlsTest(harness.ClusterTestCase):
     def agent(self, *flags, master=None, token="agent.token"):
         """The output of an agent that exits at its start."""
         output = subprocess.run(
-            [AGENT, "--master", master or self.url, "--id", "other", "--slots", "1", "--work-dir",
+            [*AGENT, "--master", master or self.url, "--id", "other", "--slots", "1", "--work-dir",
              os.path.join(self.home.folder, "other"), "--token-file",
              os.path.join(self.home.data, token), *flags],
-            capture_output=True, encoding="utf-8", check=False, timeout=harness.TIMEOUT)
+            env=self.home.env, capture_output=True, encoding="utf-8", check=False,
+            timeout=harness.TIMEOUT)
         self.assertEqual(1, output.returncode, output.stderr)
         return output.stderr.strip().splitlines()[-1]
 
@@ -138,9 +140,9 @@ class TlsTest(harness.ClusterTestCase):
         path = os.path.join(self.home.folder, "lost.log")
         with open(path, "w", encoding="utf-8") as log:
             agent = subprocess.Popen(
-                [AGENT, "--master", master or self.url, "--id", "lost", "--slots", "1",
+                [*AGENT, "--master", master or self.url, "--id", "lost", "--slots", "1",
                  "--work-dir", os.path.join(self.home.folder, "lost"), *flags],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                env=self.home.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
         def output():
             with open(path, encoding="utf-8") as log:
@@ -212,9 +214,11 @@ class StartTest(unittest.TestCase):
 
     def test_master_reports_invalid_files_in_one_line(self):
         output = subprocess.run(
-            [MASTER, "--data-dir", self.home.data, "--port", str(self.home.port), "--tls-cert",
-             self.home.write("c", "nothing"), "--tls-key", self.home.write("k", "nothing")],
-            capture_output=True, encoding="utf-8", check=False, timeout=harness.TIMEOUT)
+            [MASTER, "--config", "/dev/null", "--data-dir", self.home.data,
+             "--port", str(self.home.port), "--tls-cert", self.home.write("c", "nothing"),
+             "--tls-key", self.home.write("k", "nothing")],
+            env=self.home.env, capture_output=True, encoding="utf-8", check=False,
+            timeout=harness.TIMEOUT)
         self.assertEqual(1, output.returncode)
         self.assertEqual(1, len(output.stderr.strip().splitlines()), output.stderr)
         self.assertIn("--tls-cert " + os.path.join(self.home.folder, "c"), output.stderr)
@@ -257,11 +261,11 @@ class StandbyTest(unittest.TestCase):
                              DET_MASTER_CERT_FILE=self.tls("ca.crt"))
         with open(os.path.join(self.home.folder, "agent.log"), "w", encoding="utf-8") as log:
             self.processes.append(subprocess.Popen(
-                [AGENT, "--master", urls, "--id", "agent-0", "--slots", "1", "--work-dir",
+                [*AGENT, "--master", urls, "--id", "agent-0", "--slots", "1", "--work-dir",
                  os.path.join(self.home.folder, "agent"), "--token-file",
                  os.path.join(leader.data, "agent.token"), "--tls-ca", self.tls("ca.crt"),
                  "--tls-cert", self.tls("agent-0.crt"), "--tls-key", self.tls("agent-0.key")],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+                env=self.home.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
         def connected():
             output = self.home.det("agent", "list", "--json", code=None)

@@ -149,7 +149,7 @@ LIBRARIES = (
      ("base", "master/gateway", "master/agents", "agent/link", "cli", "cli/commands")),
     # The private header of the OpenAPI document needs JSON.
     (r"nlohmann/", ("master/gateway",), None),
-    (r"yaml-cpp/", (), ("master/parse", "cli", "cli/commands", "trial_api/cpp/core",
+    (r"yaml-cpp/", (), ("master/parse", "agent", "cli", "cli/commands", "trial_api/cpp/core",
                         "trial_api/cpp/launch")),
     (r"re2/", (), ("master/parse", "master/agents", "master/api", "master/webhooks")),
     (r"(libpq-fe|libpq)", (), ("master/store/postgres",)),

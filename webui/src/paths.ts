@@ -3,6 +3,8 @@ export const paths = {
   home: "/",
   signIn: (next: string) => `/sign-in?next=${encodeURIComponent(next)}`,
   experiments: "/experiments",
+  /** The experiments with a text in their name, description or labels, archived ones included. */
+  findExperiments: (text: string) => `/experiments?q=${encodeURIComponent(text)}&archived=yes`,
   experiment: (id: number, tab = "") => `/experiments/${id}${tab && `/${tab}`}`,
   /** The form for a search around a trial or its continuation; without a trial, the best trial is used. */
   startFrom: (experiment: number, purpose: "search" | "continue", trial?: number) =>
@@ -10,6 +12,7 @@ export const paths = {
   trial: (id: number, tab = "") => `/trials/${id}${tab && `/${tab}`}`,
   compare: (trials: readonly number[]) => `/compare?trials=${trials.join(",")}`,
   cluster: "/cluster",
+  usage: "/cluster/usage",
   models: "/models",
   model: (name: string | number) => `/models/${encodeURIComponent(name)}`,
   modelVersion: (name: string | number, version: number) =>
@@ -35,3 +38,10 @@ export const paths = {
   policies: "/admin/policies",
   audit: "/admin/audit",
 };
+
+/** Parses an address as one of this dashboard: "//elsewhere" and "/\elsewhere" name no other host. */
+export function parseOwn(address: string): URL {
+  const url = new URL(`${location.origin}/${address}`);
+  url.pathname = url.pathname.replace(/^\/+/, "/");
+  return url;
+}

@@ -3,7 +3,7 @@ import {
   createBrowserRouter,
   Navigate,
   redirect,
-  useParams,
+  type LoaderFunctionArgs,
   type Params,
   type RouteObject,
 } from "react-router";
@@ -13,7 +13,10 @@ import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
 import type { PageHandle } from "@/components/Frame/useCrumbs";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
+import { preload } from "@/components/LazyPart/preload";
 import { prefetchLog } from "@/components/LogView/prefetch";
+import { toOwnPath } from "./determinedPaths";
 import { paths } from "./paths";
 
 type PageModule = { default: React.ComponentType };
@@ -27,11 +30,17 @@ function page(
   load: () => Promise<PageModule>,
   ahead?: (params: Params, url: URL) => void,
 ): RouteObject {
+  const loadDefault = async () => (await load()).default;
+  preload(loadDefault);
   return {
     path,
     handle: { title } satisfies PageHandle,
     errorElement: <RouteError />,
-    lazy: async () => ({ Component: (await load()).default }),
+    lazy: () =>
+      loadDefault().then(
+        (Component) => ({ Component }),
+        () => ({ Component: lazyPart(loadDefault) }),
+      ),
     ...(ahead && {
       loader: ({ params, request }) => {
         ahead(params, new URL(request.url));
@@ -43,17 +52,20 @@ function page(
   };
 }
 
-/** Links to Determined's dashboard begin with /det. */
-function FromDetermined() {
-  return <Navigate to={`/${useParams()["*"] ?? ""}`} replace />;
-}
-
 function askToSignIn({ request }: { request: Request }) {
   const { pathname, search } = new URL(request.url);
   return session.isOpen() ? null : redirect(paths.signIn(pathname + search));
 }
 
-const routesWith = (client: QueryClient): RouteObject[] => [
+/** Leads from an address of Determined's dashboard, which begins with /det, to the page that shows the same. */
+async function leadFromDetermined({ request }: LoaderFunctionArgs) {
+  const { pathname, search } = new URL(request.url);
+  return (
+    askToSignIn({ request }) ?? redirect(await toOwnPath(pathname.slice("/det".length) + search))
+  );
+}
+
+export const routesWith = (client: QueryClient): RouteObject[] => [
   {
     element: <Frame />,
     loader: askToSignIn,
@@ -112,7 +124,13 @@ const routesWith = (client: QueryClient): RouteObject[] => [
     ...page("/sign-in", "Sign in", () => import("./pages/SignIn/SignIn")),
     hydrateFallbackElement: <></>,
   },
-  { path: "/det/*", element: <FromDetermined /> },
+  {
+    path: "/det/*",
+    loader: leadFromDetermined,
+    element: <></>,
+    errorElement: <RouteError />,
+    hydrateFallbackElement: <></>,
+  },
 ];
 
 export const makeRouter = (client: QueryClient) => createBrowserRouter(routesWith(client));

@@ -10,7 +10,11 @@ export function parseList(text: string | undefined): string[] {
 export const parseOptionalList = (text: string | undefined) =>
   text === undefined ? undefined : parseList(text);
 
-/** Formats a count with its noun: "1 trial", "2 trials". */
-export function formatCount(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+/** Quotes a word of a command for a shell, if needed. */
+export const quote = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Formats a count with its noun: "1 trial", "2 trials", "2 batches". */
+export function formatCount(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
 }

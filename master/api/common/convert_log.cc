@@ -23,7 +23,8 @@ std::string FormatLine(const model::LogLine& line) {
     const std::string& name = v1::LogLevel_Name(static_cast<v1::LogLevel>(line.level));
     absl::StrAppend(&text, absl::StripPrefix(name, "LOG_LEVEL_"), ": ");
   }
-  absl::StrAppend(&text, line.text);
+  // The line of a progress bar ends in \r.
+  absl::StrAppend(&text, absl::StripSuffix(line.text, "\r"));
   // Existing clients print the message without adding the end of the line.
   if (!absl::EndsWith(text, "\n")) text.push_back('\n');
   return text;

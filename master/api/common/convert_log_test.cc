@@ -34,6 +34,14 @@ TEST(ConvertLogTest, LeavesOutUnknownPartsOfMessage) {
   EXPECT_EQ(ToTaskLog(record).message(), "[2026-01-02T03:04:00.123456Z]          || two\nlines\n");
 }
 
+TEST(ConvertLogTest, LeavesOutCarriageReturnOfProgressBarInMessage) {
+  store::LogRecord record = MakeRecord();
+  record.line.text = "10%\r";
+  const v1::TaskLogsResponse line = ToTaskLog(record);
+  EXPECT_EQ(line.message(), "[2026-01-02T03:04:00.123456Z] containe [rank=3] || WARNING: 10%\n");
+  EXPECT_EQ(line.log(), "10%\r") << "tells that the next line overwrites it";
+}
+
 TEST(ConvertLogTest, UsesAllocationAsContainer) {
   store::LogRecord record = MakeRecord();
   record.line.container.clear();

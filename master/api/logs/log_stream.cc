@@ -7,6 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "re2/filtered_re2.h"
 #include "re2/re2.h"
@@ -38,6 +40,12 @@ std::vector<std::string> FindRequiredTexts(const std::string& pattern) {
     if (potentials.empty() && ascii) parts.push_back(texts[i]);
   }
   return parts;
+}
+
+// A line that the next one overwrites ends in "\r", which patterns do not see.
+re2::StringPiece GetShownText(const model::LogLine& line) {
+  const absl::string_view text = absl::StripSuffix(line.text, "\r");
+  return {text.data(), text.size()};
 }
 
 }  // namespace
@@ -79,7 +87,7 @@ absl::StatusOr<LogCursor::Page> LogCursor::Next() {
   }
   if (pattern_ != nullptr) {
     std::erase_if(page.lines, [this](const store::LogRecord& line) {
-      return !re2::RE2::PartialMatch(line.line.text, *pattern_);
+      return !re2::RE2::PartialMatch(GetShownText(line.line), *pattern_);
     });
     if (bounded && page.lines.size() > static_cast<size_t>(remaining_)) {
       page.lines.resize(remaining_);

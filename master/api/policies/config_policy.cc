@@ -128,11 +128,18 @@ void AddPolicy(const Value& policies, const std::string& source, ConfigPolicy* o
   }
 }
 
+// "the 2 slots that the cluster's policy allows"
+std::string DescribeMaxSlots(const ConfigPolicy& policy) {
+  const auto& limit = *policy.max_slots;
+  return absl::StrCat("the ", limit.value, limit.value == 1 ? " slot" : " slots", " that ",
+                      limit.source, " allows");
+}
+
 absl::Status CheckSlots(const ConfigPolicy& policy, const char* field, int value) {
   if (!policy.max_slots || value <= policy.max_slots->value) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(
-      field, ": ", value, " is more than the ", policy.max_slots->value, " slots that ",
-      policy.max_slots->source, " allows; request fewer, or ask an administrator"));
+  return absl::PermissionDeniedError(absl::StrCat(field, ": ", value, " is more than ",
+                                                  DescribeMaxSlots(policy),
+                                                  "; request fewer, or ask an administrator"));
 }
 
 absl::Status CheckPriority(const ConfigPolicy& policy, const char* field, int value) {
@@ -223,9 +230,8 @@ absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue:
   }
   if (update.max_slots) {
     if (*update.max_slots == 0 && policy.max_slots) {
-      return absl::PermissionDeniedError(absl::StrCat("max_slots: 0 (no limit) is more than the ",
-                                                      policy.max_slots->value, " slots that ",
-                                                      policy.max_slots->source, " allows"));
+      return absl::PermissionDeniedError(
+          absl::StrCat("max_slots: 0 (no limit) is more than ", DescribeMaxSlots(policy)));
     }
     DET_RETURN_IF_ERROR(CheckSlots(policy, "max_slots", *update.max_slots));
     DET_RETURN_IF_ERROR(

@@ -1,7 +1,11 @@
 #include "master/api/runtime/report_metrics.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -99,16 +103,15 @@ struct Validations {
 absl::StatusOr<Validations> MergeValidations(store::Store& store,
                                              std::vector<model::MetricReport> reports) {
   Validations merged;
-  std::vector<model::MetricReport> steps;
+  std::vector<model::MetricReport> steps;  // in the order in which they were reported first
+  std::map<int64_t, size_t> places;
   for (model::MetricReport& report : reports) {
     report = store::Canonical(std::move(report));
-    const auto same = std::find_if(steps.begin(), steps.end(), [&](const auto& other) {
-      return other.steps_completed == report.steps_completed;
-    });
-    if (same == steps.end()) {
+    const auto [place, is_new] = places.emplace(report.steps_completed, steps.size());
+    if (is_new) {
       steps.push_back(std::move(report));
     } else {
-      merged.refused.Update(experiment::MergeReport(*same, report).status());
+      merged.refused.Update(experiment::MergeReport(steps[place->second], report).status());
     }
   }
   if (steps.empty()) return merged;
@@ -131,24 +134,157 @@ absl::StatusOr<Validations> MergeValidations(store::Store& store,
   return merged;
 }
 
-// One event for all validations: a report costs one commit, however many it contains.
-void SubmitValidations(engine::Engine& engine, live::ExperimentWatch& watch,
-                       model::ExperimentId experiment, const model::AllocationId& allocation,
-                       Validations validations, absl::AnyInvocable<void()> on_best, Done done) {
-  if (validations.complete.empty()) return done(std::move(validations.refused));
-  SubmitAndContinue(
-      engine,
-      cluster::ValidationsReported{.allocation = allocation,
-                                   .reports = std::move(validations.complete)},
-      [&watch, experiment, added = std::move(validations.added),
-       refused = std::move(validations.refused),
-       on_best = std::move(on_best)](const engine::Applied& applied, Done finish) mutable {
-        watch.MetricsArrived(experiment, added);
-        if (applied.best_so_far && on_best) on_best();
-        finish(std::move(refused));
-      },
-      std::move(done));
+// Gets the reports that are stored, and why others are not.
+using AfterWrite =
+    absl::AnyInvocable<void(absl::Status refused, std::vector<model::MetricReport> stored)>;
+
+// Writes each report alone: a report that is stored already changes nothing.
+void WriteEach(store::Store& store, std::vector<model::MetricReport> reports, AfterWrite next) {
+  struct State {
+    std::mutex mutex;
+    std::vector<absl::Status> results;
+    size_t missing = 0;
+    std::vector<model::MetricReport> reports;
+    AfterWrite next;
+  };
+  const auto state = std::make_shared<State>();
+  state->results.resize(reports.size());
+  state->missing = reports.size();
+  state->reports = reports;
+  state->next = std::move(next);
+  for (size_t i = 0; i < reports.size(); ++i) {
+    store.AddMetrics({std::move(reports[i])}, [state, i](absl::Status written) {
+      {
+        const std::lock_guard lock(state->mutex);
+        state->results[i] = std::move(written);
+        if (--state->missing > 0) return;
+      }
+      absl::Status refused;
+      std::vector<model::MetricReport> stored;
+      for (size_t k = 0; k < state->results.size(); ++k) {
+        refused.Update(state->results[k]);
+        if (state->results[k].ok()) stored.push_back(std::move(state->reports[k]));
+      }
+      state->next(std::move(refused), std::move(stored));
+    });
+  }
 }
+
+// Writes the reports and merges them with stored ones. A report that changes a value is refused
+// alone with INVALID_ARGUMENT. Does not block.
+void Write(store::Store& store, std::vector<model::MetricReport> reports, AfterWrite next) {
+  if (reports.empty()) return next(absl::OkStatus(), {});
+  std::vector<model::MetricReport> written = reports;
+  store.AddMetrics(std::move(written), [&store, reports = std::move(reports),
+                                        next = std::move(next)](absl::Status stored) mutable {
+    // The result of the write does not say which one was refused.
+    if (absl::IsInvalidArgument(stored) && reports.size() > 1) {
+      return WriteEach(store, std::move(reports), std::move(next));
+    }
+    if (!stored.ok()) reports.clear();
+    next(std::move(stored), std::move(reports));
+  });
+}
+
+// Stores the reports of one request; its callbacks keep it alive.
+class Adding : public std::enable_shared_from_this<Adding> {
+ public:
+  struct Parts {
+    engine::Engine& engine;
+    store::Store& store;
+    live::ExperimentWatch& watch;
+    webhooks::TriggerWatch* triggers;  // null: there are none on metrics
+    base::ThreadPool& pool;
+    model::ExperimentId experiment;
+    model::AllocationId allocation;
+    absl::AnyInvocable<void()> on_best;
+    Done done;
+  };
+  Adding(Parts parts, Validations validations)
+      : parts_(std::move(parts)), validations_(std::move(validations)) {}
+
+  // `bulk`: the reports that the searcher does not read.
+  void Start(std::vector<model::MetricReport> bulk) {
+    Write(
+        parts_.store, std::move(bulk),
+        [self = shared_from_this()](absl::Status refused, std::vector<model::MetricReport> stored) {
+          if (self->HasFailed(refused)) return;
+          self->Notify(stored);
+          self->stored_ = std::move(stored);
+          self->Submit();
+        });
+  }
+
+ private:
+  // One event for all validations: a report costs one commit, however many it contains.
+  void Submit() {
+    if (validations_.complete.empty()) return Finish();
+    SubmitAndContinue(
+        parts_.engine,
+        cluster::ValidationsReported{.allocation = parts_.allocation,
+                                     .reports = validations_.complete},
+        [self = shared_from_this()](const engine::Applied& applied, Done done) {
+          if (applied.best_so_far && self->parts_.on_best) self->parts_.on_best();
+          self->parts_.done = std::move(done);
+          self->Merge();
+        },
+        std::move(parts_.done));
+  }
+
+  // The commit skips a validation whose step another request has stored since this one has read it.
+  void Merge() {
+    Write(
+        parts_.store, validations_.added,
+        [self = shared_from_this()](absl::Status refused, std::vector<model::MetricReport> stored) {
+          // If this write has failed, the commit has stored them nevertheless.
+          const bool unknown = !refused.ok() && !absl::IsInvalidArgument(refused);
+          self->Notify(unknown ? self->validations_.added : stored);
+          if (self->HasFailed(refused)) return;
+          self->TakeStored(stored);
+          self->Finish();
+        });
+  }
+
+  void Notify(const std::vector<model::MetricReport>& stored) {
+    if (!stored.empty()) parts_.watch.MetricsArrived(parts_.experiment, stored);
+  }
+
+  // Adds the validations to those that are stored, without the refused ones of `added`.
+  void TakeStored(const std::vector<model::MetricReport>& added) {
+    std::set<int64_t> refused;
+    for (const model::MetricReport& report : validations_.added) {
+      refused.insert(report.steps_completed);
+    }
+    for (const model::MetricReport& report : added) refused.erase(report.steps_completed);
+    for (model::MetricReport& report : validations_.complete) {
+      if (!refused.contains(report.steps_completed)) stored_.push_back(std::move(report));
+    }
+  }
+
+  // Ends the call if nothing more can be stored.
+  bool HasFailed(const absl::Status& written) {
+    if (!written.ok() && !absl::IsInvalidArgument(written)) {
+      parts_.done(written);
+      return true;
+    }
+    validations_.refused.Update(written);
+    return false;
+  }
+
+  // Reports that are stored fire triggers although others are refused.
+  void Finish() {
+    if (parts_.triggers == nullptr) return parts_.done(std::move(validations_.refused));
+    parts_.pool.Post([self = shared_from_this()] {
+      absl::Status checked = self->parts_.triggers->Check(self->stored_);
+      // A report that is sent again checks them again.
+      self->parts_.done(checked.ok() ? std::move(self->validations_.refused) : std::move(checked));
+    });
+  }
+
+  Parts parts_;
+  Validations validations_;
+  std::vector<model::MetricReport> stored_;
+};
 
 }  // namespace
 
@@ -178,7 +314,7 @@ void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWat
                 model::ExperimentId experiment, const model::AllocationId& allocation,
                 std::vector<model::MetricReport> reports, absl::AnyInvocable<void()> on_best,
                 Done done) {
-  done = CheckTriggersAfter(triggers, pool, reports, std::move(done));
+  if (triggers != nullptr && !triggers->HasMetricTriggers()) triggers = nullptr;
   std::vector<model::MetricReport> bulk;
   std::vector<model::MetricReport> reported;
   for (model::MetricReport& report : reports) {
@@ -187,23 +323,10 @@ void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWat
   absl::StatusOr<Validations> validations = MergeValidations(store, std::move(reported));
   if (!validations.ok()) return done(validations.status());
   for (model::MetricReport& report : validations->additions) bulk.push_back(std::move(report));
-  if (bulk.empty()) {
-    return SubmitValidations(engine, watch, experiment, allocation, *std::move(validations),
-                             std::move(on_best), std::move(done));
-  }
-  std::vector<model::MetricReport> written = bulk;
-  store.AddMetrics(std::move(written),
-                   [&engine, &watch, experiment, allocation, bulk = std::move(bulk),
-                    validations = *std::move(validations), on_best = std::move(on_best),
-                    done = std::move(done)](const absl::Status& stored) mutable {
-                     // A report that changes a value is refused alone; the others of the request
-                     // are stored.
-                     if (!stored.ok() && !absl::IsInvalidArgument(stored)) return done(stored);
-                     if (stored.ok()) watch.MetricsArrived(experiment, bulk);
-                     validations.refused.Update(stored);
-                     SubmitValidations(engine, watch, experiment, allocation,
-                                       std::move(validations), std::move(on_best), std::move(done));
-                   });
+  std::make_shared<Adding>(Adding::Parts{engine, store, watch, triggers, pool, experiment,
+                                         allocation, std::move(on_best), std::move(done)},
+                           *std::move(validations))
+      ->Start(std::move(bulk));
 }
 
 }  // namespace det::api

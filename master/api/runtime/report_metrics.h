@@ -39,7 +39,9 @@ Done CheckTriggersAfter(webhooks::TriggerWatch* triggers, base::ThreadPool& pool
 // `on_best`, which may be null, is called if one of the validations is the best of the experiment.
 //
 // A second report of a step adds its metrics: the searcher gets the complete validation, once. If a
-// report changes a value, it is refused with INVALID_ARGUMENT and the others are stored.
+// report changes a value, it is refused with INVALID_ARGUMENT and the others are stored; they reach
+// the watches and the triggers. If two requests report a step at the same time, the metrics of both
+// are stored.
 void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
                 webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
                 model::ExperimentId experiment, const model::AllocationId& allocation,

@@ -1,12 +1,16 @@
 #include "master/api/runtime/report_metrics.h"
 
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "base/clock.h"
 #include "base/fake_event_loop.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,6 +19,8 @@
 #include "master/engine/testing/null_sink.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/faulty_store.h"
+#include "master/webhooks/conditions.h"
+#include "master/webhooks/trigger_watch.h"
 
 namespace det::api {
 namespace {
@@ -95,6 +101,28 @@ class ReportMetricsTest : public ::testing::Test {
     return result;
   }
 
+  // Starts to report a validation, as another request of the same task does at the same time.
+  std::shared_ptr<std::optional<absl::Status>> Begin(int steps, const Numbers& metrics) {
+    det::trial::v1::ReportMetricsRequest request;
+    request.set_trial_id(1);
+    AddReport(request, "validation", steps, metrics);
+    const auto result = std::make_shared<std::optional<absl::Status>>();
+    AddMetrics(engine_, store_, watch_, nullptr, pool_, model::ExperimentId(1), allocation_,
+               *ToReports(request, loop_.Now()), nullptr,
+               [result](absl::Status status) { *result = std::move(status); });
+    return result;
+  }
+
+  // Returns the number of reports that streams have received since feed().Open().
+  int CountPublished() {
+    watch_.feed().Seal(model::ExperimentId(1));
+    int points = 0;
+    for (const auto& message : watch_.feed().ReadAfter(model::ExperimentId(1), 0).messages) {
+      points += message->points_size();
+    }
+    return points;
+  }
+
   // Returns the stored metrics of a step.
   model::Value ReadStored(const std::string& group, int steps) {
     const std::vector<model::MetricReport> reports = *fake_.ListMetrics({model::TrialId(1)}, group);
@@ -122,6 +150,8 @@ class ReportMetricsTest : public ::testing::Test {
   engine::NullSink sink_;
   live::ExperimentWatch watch_;
   engine::Engine engine_;
+  base::FakeClock clock_;
+  webhooks::TriggerWatch triggers_{&fake_, &clock_, [] {}};
   int best_ = 0;
 };
 
@@ -211,6 +241,56 @@ TEST_F(ReportMetricsTest, StoresValidations_WhenTrainingMetricIsRefused) {
   EXPECT_EQ(refused->code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ReadStored("training", 10), (model::Value::Object{{"loss", 0.1}}));
   EXPECT_EQ(ReadStored("validation", 10), (model::Value::Object{{"loss", 0.5}}));
+}
+
+TEST_F(ReportMetricsTest, StoresMetricsOfBoth_WhenStepIsReportedTwiceAtOnce) {
+  watch_.feed().Open(model::ExperimentId(1), "");
+  const auto loss = Begin(10, {{"loss", 0.5}});
+  const auto accuracy = Begin(10, {{"accuracy", 0.25}});
+  const auto other_loss = Begin(10, {{"loss", 0.75}, {"top5", 0.125}});
+  Settle();
+  EXPECT_EQ(*loss, absl::OkStatus());
+  EXPECT_EQ(*accuracy, absl::OkStatus());
+  ASSERT_TRUE(*other_loss);
+  EXPECT_EQ((*other_loss)->code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string((*other_loss)->message()), HasSubstr("conflicting key: loss"));
+  EXPECT_EQ(ReadStored("validation", 10),
+            (model::Value::Object{{"loss", 0.5}, {"accuracy", 0.25}}));
+  EXPECT_EQ(CountPublished(), 2) << "each stored report once, and not the refused one";
+}
+
+TEST_F(ReportMetricsTest, NotifiesOfStoredReports_WhenAnotherIsRefused) {
+  EXPECT_EQ(Report({{"training", 10}}), absl::OkStatus());
+  store::WebhookRecord webhook;
+  webhook.name = "a";
+  constexpr auto kType = model::WebhookTrigger::kMetricThresholdExceeded;
+  const auto condition =
+      model::Value::FromJson(R"({"group":"training","metric":"loss","value":0.7})");
+  webhook.triggers.push_back(
+      {.id = 0, .type = kType, .condition = *webhooks::CheckCondition(kType, *condition)});
+  const int32_t id = fake_.webhooks().AddWebhook(webhook)->id;
+  triggers_.Changed();
+  watch_.feed().Open(model::ExperimentId(1), "");
+
+  det::trial::v1::ReportMetricsRequest request;
+  request.set_trial_id(1);
+  AddReport(request, "training", 10, {{"loss", 0.9}});
+  AddReport(request, "training", 20, {{"loss", 0.8}});
+  absl::Status result;
+  absl::Notification ended;
+  AddMetrics(engine_, store_, watch_, &triggers_, pool_, model::ExperimentId(1), allocation_,
+             *ToReports(request, loop_.Now()), nullptr, [&](absl::Status status) {
+               result = std::move(status);
+               ended.Notify();
+             });
+  Settle();
+  ended.WaitForNotification();
+  EXPECT_EQ(result.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadStored("training", 20), (model::Value::Object{{"loss", 0.8}}));
+  EXPECT_EQ(CountPublished(), 1);
+  const std::vector<store::DeliveryRecord> raised = *fake_.webhooks().ListDeliveries(id, 10);
+  ASSERT_THAT(raised, SizeIs(1));
+  EXPECT_THAT(raised[0].data.Find("metric")->ToJson(), HasSubstr("\"steps_completed\":20"));
 }
 
 TEST_F(ReportMetricsTest, AcceptsRepeatedValidationWithNaN) {

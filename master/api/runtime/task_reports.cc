@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "master/api/common/convert.h"
 
@@ -59,7 +60,11 @@ model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
   line.stdtype = given.stdtype();
   line.source = given.source();
   line.text = given.log();
-  while (!line.text.empty() && line.text.back() == '\n') line.text.pop_back();
+  // A \r alone stays: the next line overwrites this one.
+  while (absl::EndsWith(line.text, "\n")) {
+    line.text.pop_back();
+    if (absl::EndsWith(line.text, "\r")) line.text.pop_back();
+  }
   return line;
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/utf8.h"
 #include "master/api/common/convert.h"
 #include "master/api/users/convert_user.h"
 
@@ -157,18 +158,13 @@ store::ProjectQuery ToQuery(const v1::GetWorkspaceProjectsRequest& request) {
   return query;
 }
 
-// REQUIRES: `text` is valid UTF-8, which protobuf checks.
-static size_t CountCharacters(const std::string& text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
-}
-
 absl::StatusOr<std::string> ParseSpaceName(const std::string& name) {
   std::string trimmed = name;
   absl::StripAsciiWhitespace(&trimmed);
   const bool is_line =
       std::none_of(trimmed.begin(), trimmed.end(), [](char c) { return absl::ascii_iscntrl(c); });
-  if (!trimmed.empty() && CountCharacters(trimmed) <= kSpaceNameLimit && is_line) return trimmed;
+  if (!trimmed.empty() && base::CountCharacters(trimmed) <= kSpaceNameLimit && is_line)
+    return trimmed;
   return absl::InvalidArgumentError(absl::StrCat(
       "name: expected one line of 1 to ", kSpaceNameLimit, " characters, found \"", name, "\""));
 }

@@ -220,10 +220,10 @@ class ProjectService final : public ApiService<v1::ProjectService> {
   absl::Status Move(const v1::MoveProjectRequest& request) {
     DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request.project_id()));
     if (record.num_active_experiments > 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(record.num_active_experiments, " experiments of project \"", record.name,
-                       "\" have not ended and count toward its workspace; wait for them, or "
-                       "move them first"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "project \"", record.name, "\" has ", record.num_active_experiments,
+          record.num_active_experiments == 1 ? " experiment that has" : " experiments that have",
+          " not ended and count toward its workspace; wait, or move them first"));
     }
     return projects()
         .ChangeProject(request.project_id(), {.workspace = request.destination_workspace_id()})

@@ -250,6 +250,19 @@ TEST_F(ClusterTest, EndsInError_AfterMaxRestarts) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("all 2 restarts are used up"));
 }
 
+TEST_F(ClusterTest, CountsRestartInSingular_WhenOnlyOneIsAllowed) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->max_restarts = 1;
+  Create(config);
+  for (const char* id : {"1.1.1", "1.1.2"}) {
+    Start(id);
+    Exit(id, 1);
+    Tick();
+  }
+  EXPECT_THAT(experiment(1).reason, HasSubstr("; its only restart is used up"));
+}
+
 TEST_F(ClusterTest, DoesNotRestartInvalidCode) {
   AddAgent("a", 1);
   Create(MakeConfig());

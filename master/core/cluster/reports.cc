@@ -48,6 +48,10 @@ bool RecordMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double 
          trial.best_steps == steps;
 }
 
+std::string FormatBatches(const model::MetricReport& report) {
+  return absl::StrCat(report.steps_completed, report.steps_completed == 1 ? " batch" : " batches");
+}
+
 // Logs once per trial and metric that its validations lack the metric.
 void LogMissing(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
                 const std::string& metric, const char* consequence) {
@@ -56,10 +60,10 @@ void LogMissing(Step& step, Entry& entry, const Trial& trial, const model::Metri
   if (const auto* reported = report.metrics.AsObject()) {
     for (const auto& [name, value] : *reported) names.push_back(name);
   }
-  step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
-           absl::StrCat("the validation after ", report.steps_completed, " batches has no metric ",
-                        metric, consequence, "; it has ",
-                        names.empty() ? "none" : absl::StrJoin(names, ", ")));
+  step.Log(
+      trial, *trial.allocation, model::LogLevel::kWarning,
+      absl::StrCat("the validation after ", FormatBatches(report), " has no metric ", metric,
+                   consequence, "; it has ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 // Logs once per trial and metric that the value is NaN.
@@ -67,7 +71,7 @@ void LogNaN(Step& step, Entry& entry, const Trial& trial, const model::MetricRep
             const std::string& metric) {
   if (!entry.warned.emplace(trial.id, metric + " is NaN").second) return;
   step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
-           absl::StrCat("the validation after ", report.steps_completed, " batches has ", metric,
+           absl::StrCat("the validation after ", FormatBatches(report), " has ", metric,
                         " NaN, which is never the best; the trial continues"));
 }
 

@@ -71,9 +71,11 @@ TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts
     return End(trial, TrialEvent::kFail, now);
   }
   if (trial.restarts >= max_restarts) {
-    trial.reason = max_restarts == 0
-                       ? message
-                       : absl::StrCat(message, "; all ", max_restarts, " restarts are used up");
+    trial.reason = message;
+    if (max_restarts == 1) absl::StrAppend(&trial.reason, "; its only restart is used up");
+    if (max_restarts > 1) {
+      absl::StrAppend(&trial.reason, "; all ", max_restarts, " restarts are used up");
+    }
     return End(trial, TrialEvent::kFail, now);
   }
   ++trial.restarts;

@@ -89,7 +89,8 @@ void ReleaseAboveLimits(const Registry& registry, Changes& changes) {
     for (GangState* gang : ChooseVictims(*job, excess)) {
       RequestPreemption(*gang,
                         absl::StrCat("its experiment holds ", FormatMicroSlots(held),
-                                     " slots, and its max_slots is ", *job->job.max_slots),
+                                     held == kWhole ? " slot" : " slots", ", and its max_slots is ",
+                                     *job->job.max_slots),
                         changes);
     }
   }

@@ -70,7 +70,8 @@ std::string Describe(const ExceededLimit& exceeded, const GangState& gang, Micro
                      int64_t gangs) {
   const std::string needs = Needs(gang.gang_class->shape);
   if (exceeded.kind == Kind::kOverMaxTrials) {
-    return absl::StrCat("its experiment runs ", gangs, " trials, its max_concurrent_trials");
+    return absl::StrCat("its experiment runs ", gangs, gangs == 1 ? " trial" : " trials",
+                        ", its max_concurrent_trials");
   }
   if (exceeded.kind == Kind::kOverMaxSlots) {
     if (exceeded.permanent) {
@@ -88,11 +89,11 @@ std::string Describe(const ExceededLimit& exceeded, const GangState& gang, Micro
                         *limit.quota.slot_hours, " slot hours of this month");
   }
   if (exceeded.permanent) {
-    return absl::StrCat(needs, "; the quota of ", whose, " is ", limit.quota.max_slots.value_or(0),
-                        " slots at once");
+    return absl::StrCat(needs, "; the quota of ", whose, " is ",
+                        Slots(limit.quota.max_slots.value_or(0)), " at once");
   }
   return absl::StrCat(needs, "; ", whose, " holds ", FormatMicroSlots(held), " of a quota of ",
-                      limit.quota.max_slots.value_or(0), " slots");
+                      Slots(limit.quota.max_slots.value_or(0)));
 }
 
 }  // namespace det::scheduler

@@ -29,6 +29,7 @@ enum class Field {
   kTags,
   kForkedFrom,
   kExternalId,  // of a run
+  kLogPolicy,   // the name of the log policy that matched in the log of a run
   kExternalExperimentId,
   kStartTime,
   kEndTime,

@@ -101,6 +101,7 @@ std::vector<FixedColumn> MakeRunColumns() {
       {"experimentProgress", Field::kProgress, Type::kNumber, "Search Progress"},
       {"isExpMultitrial", Field::kIsMultitrial, Type::kFlag, "Part of Search"},
       {"externalRunId", Field::kExternalId, Type::kText, "External Run ID"},
+      {"logPolicyMatched", Field::kLogPolicy, Type::kText, "Log Policy"},
   };
   for (const FixedColumn& each : Shared()) columns.push_back(each);
   return columns;

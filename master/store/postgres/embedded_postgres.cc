@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -116,6 +118,83 @@ std::optional<Server> FindLeftover(const std::string& cluster) {
       fs::equivalent(absl::StrCat("/proc/", left.pid, "/cwd"), cluster, error) && !error;
   if (!same || !left.process.valid()) return std::nullopt;
   return left;
+}
+
+// Whether a process has ended, though its parent has not waited for it yet. `proc`: "/proc/PID".
+bool IsZombie(const std::string& proc) {
+  const absl::StatusOr<std::string> text = base::ReadFile(proc + "/stat");
+  if (!text.ok()) return false;
+  // PID (NAME) STATE ...; the name may contain parentheses.
+  const size_t name_end = text->rfind(") ");
+  if (name_end == text->npos || name_end + 2 >= text->size()) return false;
+  const char state = (*text)[name_end + 2];
+  return state == 'Z' || state == 'X';
+}
+
+enum class Answer { kNo, kYes, kUnknown };
+
+// Whether a process works in the cluster: a server, or one that has outlived it. Unknown if the
+// master may not read the working directory: of another user without CAP_SYS_PTRACE, or hidden.
+Answer WorksIn(const std::string& proc, const struct stat& cluster) {
+  struct stat cwd = {};
+  if (::stat((proc + "/cwd").c_str(), &cwd) == 0) {
+    const bool same = cwd.st_dev == cluster.st_dev && cwd.st_ino == cluster.st_ino;
+    return same ? Answer::kYes : Answer::kNo;
+  }
+  return IsZombie(proc) ? Answer::kNo : Answer::kUnknown;
+}
+
+// Whether any process may work in the cluster, as far as processes are visible.
+bool IsInUse(const struct stat& cluster) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string proc = entry.path();
+    struct stat process = {};
+    if (!absl::ascii_isdigit(entry.path().filename().c_str()[0])) continue;
+    const Answer works = WorksIn(proc, cluster);
+    if (works == Answer::kYes) return true;
+    // PostgreSQL runs as the owner of the cluster. A process that has just ended is not in use.
+    if (works == Answer::kUnknown && ::stat(proc.c_str(), &process) == 0 &&
+        process.st_uid == cluster.st_uid) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether the process in a lock file exists but is certainly no server of this cluster.
+bool IsLockOfOther(const std::string& lock, const struct stat& cluster) {
+  const absl::StatusOr<std::string> text = base::ReadFile(lock);
+  if (!text.ok()) return false;
+  const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
+  int64_t pid = 0;
+  if (!absl::SimpleAtoi(lines[0], &pid) || pid == 0) return false;
+  pid = std::abs(pid);  // negative: of a server in single-user mode
+  return WorksIn(absl::StrCat("/proc/", pid), cluster) == Answer::kNo;
+}
+
+// Removes the lock files of a server that was killed if another process has the server's pid, such
+// as the killed server itself until its parent has waited for it: PostgreSQL would not start. It
+// removes those of absent processes itself, and first checks the server's shared memory. In doubt
+// the files stay, since two servers would destroy the cluster.
+void RemoveStaleLocks(const Layout& layout) {
+  std::error_code error;
+  const std::string locks[] = {layout.cluster + "/postmaster.pid",
+                               layout.socket_dir + "/.s.PGSQL.5432.lock"};
+  if (!fs::exists(locks[0], error) && !fs::exists(locks[1], error)) return;
+  struct stat cluster = {};
+  if (::stat(layout.cluster.c_str(), &cluster) != 0) return;
+  // Processes of a killed server end within milliseconds.
+  for (int i = 0; IsInUse(cluster); ++i) {
+    if (i == 100) return;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  for (const std::string& lock : locks) {
+    if (!IsLockOfOther(lock, cluster)) continue;
+    DET_LOG(WARNING) << "removing a lock file of a PostgreSQL server that was killed"
+                     << base::Field("path", lock);
+    fs::remove(lock, error);
+  }
 }
 
 absl::Status StopLeftoverServer(const Server& left) {
@@ -285,6 +364,7 @@ absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
 }
 
 absl::Status EmbeddedPostgres::Impl::Launch() {
+  RemoveStaleLocks(layout_);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child,
                        base::Spawn(ServerProgram(layout_, Command())));
   process_ = OpenProcess(child.pid);

@@ -1,9 +1,14 @@
 #include "master/store/postgres/embedded_postgres.h"
 
+#include <linux/capability.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -157,6 +162,96 @@ TEST(EmbeddedPostgresTest, StopsHangingLeftoverServer) {
   ASSERT_NE(server, nullptr);
   EXPECT_NE(server->pid(), orphan);
   EXPECT_EQ(Query(*server, "SELECT 1"), "1");
+}
+
+TEST(EmbeddedPostgresTest, StartsAfterKill_WhenItsPidStillExists) {
+  const base::TempDir dir = MakeTempDir();
+  Start(dir.path())->Stop();
+  const std::string cluster = dir.path() + "/postgres";
+  struct stat owner = {};
+  ASSERT_EQ(::stat(cluster.c_str(), &owner), 0);
+  // A process of the same user that has ended and that nobody has waited for.
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(::setuid(owner.st_uid));
+  siginfo_t info = {};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
+  for (const std::string& lock :
+       {cluster + "/postmaster.pid", dir.path() + "/run/.s.PGSQL.5432.lock"}) {
+    ASSERT_TRUE(base::WriteFileAtomically(lock, std::to_string(ended) + "\n", 0600).ok());
+    ASSERT_EQ(::chown(lock.c_str(), owner.st_uid, owner.st_gid), 0);
+  }
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+}
+
+// Whether this thread may look at processes of other users and at those that hide themselves.
+void SetMayTrace(bool allowed) {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  ASSERT_EQ(::syscall(SYS_capget, &header, data), 0);
+  const uint32_t trace = 1u << CAP_SYS_PTRACE;
+  data[0].effective &= ~trace;
+  if (allowed) data[0].effective |= data[0].permitted & trace;
+  ASSERT_EQ(::syscall(SYS_capset, &header, data), 0);
+}
+
+TEST(EmbeddedPostgresTest, KeepsLocks_WhenTheirProcessCannotBeExamined) {
+  const base::TempDir dir = MakeTempDir();
+  Start(dir.path())->Stop();
+  const std::string cluster = dir.path() + "/postgres";
+  struct stat owner = {};
+  ASSERT_EQ(::stat(cluster.c_str(), &owner), 0);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t live = ::fork();
+  if (live == 0) {
+    const bool good = ::setgid(owner.st_gid) == 0 && ::setuid(owner.st_uid) == 0 &&
+                      ::chdir(cluster.c_str()) == 0 && ::prctl(PR_SET_DUMPABLE, 0) == 0;
+    if (!good || ::write(ready[1], "x", 1) != 1) ::_exit(1);
+    while (true) ::pause();
+  }
+  ::close(ready[1]);
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1) << "the process has not started";
+  ::close(ready[0]);
+  const std::string locks[] = {cluster + "/postmaster.pid", dir.path() + "/run/.s.PGSQL.5432.lock"};
+  for (const std::string& lock : locks) {
+    ASSERT_TRUE(base::WriteFileAtomically(lock, std::to_string(live) + "\n", 0600).ok());
+    ASSERT_EQ(::chown(lock.c_str(), owner.st_uid, owner.st_gid), 0);
+  }
+
+  SetMayTrace(false);
+  const auto refused = EmbeddedPostgres::Start({.data_dir = dir.path(), .fsync = false});
+  SetMayTrace(true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("postmaster.pid"));
+  for (const std::string& lock : locks) EXPECT_TRUE(base::ReadFile(lock).ok()) << lock;
+
+  ASSERT_EQ(::kill(live, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(live, nullptr, 0), live);
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
+}
+
+TEST(EmbeddedPostgresTest, StartsAfterKill_WhenAnotherProgramHasItsPid) {
+  const base::TempDir dir = MakeTempDir();
+  Start(dir.path())->Stop();
+  // This test works in another folder. PostgreSQL disregards its parent's PID, but not the others'.
+  const std::string lock = dir.path() + "/postgres/postmaster.pid";
+  struct stat owner = {};
+  ASSERT_EQ(::stat((dir.path() + "/postgres").c_str(), &owner), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    while (true) ::pause();
+  }
+  ASSERT_TRUE(base::WriteFileAtomically(lock, std::to_string(other) + "\n", 0600).ok());
+  ASSERT_EQ(::chown(lock.c_str(), owner.st_uid, owner.st_gid), 0);
+  EXPECT_NE(Start(dir.path()), nullptr);
+  EXPECT_EQ(::kill(other, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(other, nullptr, 0), other);
 }
 
 TEST(EmbeddedPostgresTest, UsesShortSocketPath_WhenPathIsLong) {

@@ -27,7 +27,7 @@ constexpr char kTrialTotals[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials t WHERE t.experiment = e.id) n)sql";
 constexpr char kCheckpointTotals[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS checkpoints,
-    coalesce(least(sum(c.size), 9223372036854775807), 0) AS size
+    least(coalesce(sum(c.size), 0), 9223372036854775807) AS size
   FROM checkpoints c JOIN trials t ON t.id = c.trial
   WHERE t.experiment = e.id AND c.state <> 'DELETED') s)sql";
 
@@ -35,7 +35,8 @@ CROSS JOIN LATERAL (SELECT count(*) AS checkpoints,
 constexpr char kTotalsOfPage[] = R"sql(
 LEFT JOIN (SELECT t.experiment, count(*) AS trials
   FROM trials t WHERE t.experiment = ANY($1::int[]) GROUP BY t.experiment) n ON n.experiment = e.id
-LEFT JOIN (SELECT t.experiment, count(*) AS checkpoints, least(sum(c.size), 9223372036854775807) AS size
+LEFT JOIN (SELECT t.experiment, count(*) AS checkpoints,
+    least(sum(c.size), 9223372036854775807) AS size
   FROM trials t JOIN checkpoints c ON c.trial = t.id
   WHERE t.experiment = ANY($1::int[]) AND c.state <> 'DELETED'
   GROUP BY t.experiment) s ON s.experiment = e.id)sql";

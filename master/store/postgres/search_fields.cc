@@ -43,10 +43,10 @@ const char* SearchFields::GetJoinSql(Join join) const {
              "WHERE f.experiment = e.id) n";
     case kCheckpoints:
       return runs_ ? " CROSS JOIN LATERAL (SELECT count(*) AS number, "
-                     "coalesce(least(sum(c.size), 9223372036854775807), 0) AS size FROM "
+                     "least(coalesce(sum(c.size), 0), 9223372036854775807) AS size FROM "
                      "checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k"
                    : " CROSS JOIN LATERAL (SELECT count(*) AS number, "
-                     "coalesce(least(sum(c.size), 9223372036854775807), 0) AS size FROM trials f "
+                     "least(coalesce(sum(c.size), 0), 9223372036854775807) AS size FROM trials f "
                      "JOIN checkpoints c ON c.trial = f.id "
                      "WHERE f.experiment = e.id AND c.state <> 'DELETED') k";
     case kNumJoins:
@@ -113,6 +113,8 @@ std::string SearchFields::GetExpression(Field field) {
       return Qualify(kCheckpoints, "k.number");
     case Field::kExternalId:
       return runs_ ? "t.external_id" : "NULL::text";
+    case Field::kLogPolicy:
+      return runs_ ? "nullif(t.log_policy, '')" : "NULL::text";
     case Field::kProjectId:
       return QualifyOwn("project");
     default:

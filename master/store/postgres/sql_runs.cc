@@ -32,7 +32,7 @@ FROM trials t JOIN experiments e ON e.id = t.experiment
 LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
 LEFT JOIN run_metadata d ON d.trial = t.id
 CROSS JOIN LATERAL (SELECT count(*) AS number,
-    coalesce(least(sum(c.size), 9223372036854775807), 0) AS size
+    least(coalesce(sum(c.size), 0), 9223372036854775807) AS size
   FROM checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k
 WHERE t.id = ANY($1::int[]))sql";
 

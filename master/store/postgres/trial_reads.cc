@@ -44,7 +44,7 @@ const char* GetSortKey(TrialQuery::Sort sort) {
     case Sort::kDuration:
       return "coalesce(t.ended_at, now()) - t.created_at";
     case Sort::kCheckpointSize:
-      return "(SELECT coalesce(least(sum(c.size), 9223372036854775807), 0) "
+      return "(SELECT least(coalesce(sum(c.size), 0), 9223372036854775807) "
              "FROM checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED')";
     case Sort::kLogDays:
       return "(SELECT coalesce(t.log_days, e.log_days) FROM experiments e "

@@ -146,6 +146,8 @@ Cell GetCell(const RunRecord& run, const std::string& username, Field field) {
       return std::string(ToString(trial.state));
     case Field::kExternalId:
       return Optional(trial.external_id);
+    case Field::kLogPolicy:
+      return trial.log_policy.empty() ? Cell() : Cell(trial.log_policy);
     case Field::kSearcherMetricValue:
       return Optional(trial.best_metric);
     case Field::kCheckpointSize:

@@ -74,6 +74,7 @@ std::vector<cluster::Change> Rows(int32_t elsewhere) {
       experiment::Trial trial = MakeRun(id, e, id / 8.0);
       trial.state = id == 1 ? model::TrialState::kError : model::TrialState::kCompleted;
       if (id % 3 != 0) trial.best_metric = 10.0 - id;
+      if (id == 4) trial.log_policy = "CUDA OOM";
       rows.push_back(cluster::PutTrial{trial});
       if (id == 2) rows.push_back(cluster::AddCheckpoint{MakeCheckpoint("c", id, 10)});
       if (id < 6) rows.push_back(cluster::AddMetrics{MakeReport(id, "validation", 10, id / 4.0)});
@@ -261,6 +262,10 @@ TEST_P(StoreContractTest, FindsRunsByAnyColumn) {
   EXPECT_THAT(Find(*store_, Where("isExpMultitrial", "=", "false")), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(Find(*store_, Where("localId", "=", "\"UNCAT-3\"")), ElementsAre(3));
   EXPECT_THAT(Find(*store_, Where("externalRunId", "notEmpty", "null")), IsEmpty());
+  EXPECT_THAT(Find(*store_, Where("logPolicyMatched", "=", "\"CUDA OOM\"")), ElementsAre(4));
+  EXPECT_THAT(Find(*store_, Where("logPolicyMatched", "notEmpty", "null")), ElementsAre(4));
+  EXPECT_THAT(Find(*store_, Where("logPolicyMatched", "isEmpty", "null")),
+              ElementsAre(1, 2, 3, 5, 6));
 }
 
 TEST_P(StoreContractTest, SortsRunsByAnyColumn) {

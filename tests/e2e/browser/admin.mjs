@@ -78,6 +78,7 @@ await inBrowser(async (page, watch) => {
   await button("Test").click(); // the URL is inside the cluster's network
   const refusal = page.getByRole("alert");
   await refusal.waitFor();
+  await refusal.getByText("Details").click();
   assert.match(await refusal.innerText(), /127\.0\.0\.1[^]*Request ID [0-9a-f-]{36}/);
   await inspect(page, "webhook");
   await tabs.getByRole("link", { name: "Webhooks" }).click();

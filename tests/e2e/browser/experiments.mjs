@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
 import { makeHelpers } from "./helpers.mjs";
 
-const tabs = ["Trials", "Hyperparameters", "Search", "Code", "Configuration", "Notes", "Logs"];
+const tabs = ["Trials", "Hyperparameters", "Searcher", "Code", "Configuration", "Notes", "Logs"];
 
 await inBrowser(async (page, watch) => {
   const { csv } = makeHelpers(page);
@@ -72,7 +72,7 @@ await inBrowser(async (page, watch) => {
     curve.getByRole("button", { name: /as CSV$/ }),
     "trial,batches,epoch,time,loss",
   );
-  assert.equal(kept.name, "loss.csv");
+  assert.match(kept.name, /^Trial-\d+-of-experiment-\d+-loss.csv$/);
   // The loss at step n is 1 + 1/n.
   assert.match(kept.lines[0], new RegExp(`^${trial},1,,[^,]+Z,2$`));
   assert.match(kept.lines[1], new RegExp(`^${trial},2,,[^,]+Z,1.5$`));

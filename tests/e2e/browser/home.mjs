@@ -45,7 +45,7 @@ await inBrowser(async (page, watch) => {
   await mine.waitFor();
   await page.keyboard.press("?");
   const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-  await keys.getByText("Search pages, experiments, workspaces and models").waitFor();
+  await keys.getByText("Go to a page, experiment, trial, model or user").waitFor();
   await inspect(page, "shortcuts");
   await page.keyboard.press("Escape");
   await keys.waitFor({ state: "hidden" });

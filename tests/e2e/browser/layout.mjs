@@ -10,8 +10,11 @@ const NARROW = { width: 390, height: 844 };
 const WIDE = { width: 1280, height: 800 };
 const long = "a-name-that-is-wider-than-the-screen-of-a-phone-and-cannot-be-broken-up";
 
-/** Returns the elements that are wider than the screen and do not scroll in their own box. */
-const tooWide = () => {
+/**
+ * Returns the elements that are wider than the screen and do not scroll in their own box, and whether the document is
+ * longer than the screen.
+ */
+const findMisfits = () => {
   const boxes = [document.documentElement, document.querySelector("main")].filter(Boolean);
   const open = document.querySelector("dialog[open]");
   if (open) boxes.push(open);
@@ -29,14 +32,17 @@ const tooWide = () => {
   const outside = [...document.querySelectorAll("body *")]
     .filter((each) => isOutside(each) && !isBoxed(each))
     .map((each) => each.outerHTML.slice(0, 160));
-  return [...scrolls.map((box) => `${box.tagName} scrolls`), ...outside];
+  // Only <main> scrolls: a longer document would scroll into blank space.
+  const { scrollHeight } = document.documentElement;
+  const longer = scrollHeight > innerHeight ? [`the document is ${scrollHeight} pixels long`] : [];
+  return [...scrolls.map((box) => `${box.tagName} scrolls`), ...outside, ...longer];
 };
 
 await inBrowser(
   async (page, watch) => {
     const misfits = {};
     const fits = async (name) => {
-      const found = await page.evaluate(tooWide);
+      const found = await page.evaluate(findMisfits);
       if (found.length > 0) misfits[name] = found;
     };
     const { call } = makeHelpers(page);

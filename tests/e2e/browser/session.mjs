@@ -13,6 +13,7 @@ await inBrowser(async (page, watch) => {
   await signIn(page, "admin", "wrong");
   const refusal = page.getByRole("alert");
   await refusal.waitFor();
+  await refusal.getByText("Details").click();
   assert.match(await refusal.innerText(), /Request ID [0-9a-f-]{36}/);
   await inspect(page, "sign-in-refused");
 

@@ -45,7 +45,7 @@ await inBrowser(async (page) => {
   const sections = page.getByRole("navigation", { name: "Experiment sections" });
   await sections.getByRole("link", { name: "Code" }).click();
   await page.getByText(/cluster, which has no files of it/).waitFor();
-  await sections.getByRole("link", { name: "Search" }).click();
+  await sections.getByRole("link", { name: "Searcher" }).click();
   await page.getByText(/runs no search for an unmanaged experiment/).waitFor();
 
   await page.goto(`${url}/trials/${trial.id}`);

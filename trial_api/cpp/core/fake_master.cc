@@ -79,6 +79,11 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
     if (const auto status = Admit(*context, request->allocation_id()); !status.ok()) return status;
     if (!refusal_.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, refusal_};
     for (const pb::MetricReport& report : request->reports()) {
+      if (rejected_steps_.contains(report.steps_completed())) {
+        return {grpc::StatusCode::INVALID_ARGUMENT, "the step is invalid"};
+      }
+    }
+    for (const pb::MetricReport& report : request->reports()) {
       std::ostringstream text;
       text << "metrics " << report.group() << ' ' << report.steps_completed();
       const auto& fields = report.metrics().fields();
@@ -156,6 +161,9 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   void SetRejection(const std::string& message) {
     Change([&] { refusal_ = message; });
   }
+  void RejectStep(int64_t step) {
+    Change([&] { rejected_steps_.insert(step); });
+  }
   void SetBest(bool best) {
     Change([&] { best_ = best; });
   }
@@ -221,6 +229,7 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   std::set<std::vector<std::string>> known_;
   int repeats_ = 0;
   std::string refusal_;
+  std::set<int64_t> rejected_steps_;
   int unavailable_calls_ = 0;
   int lost_responses_ = 0;
   bool down_ = false;
@@ -309,6 +318,7 @@ void FakeMaster::FailCalls(int calls) { service_->SetUnavailable(calls); }
 void FakeMaster::LoseResponses(int calls) { service_->SetLostResponses(calls); }
 int FakeMaster::Repeats() const { return service_->Repeats(); }
 void FakeMaster::RejectReports(const std::string& message) { service_->SetRejection(message); }
+void FakeMaster::RejectStep(int64_t step) { service_->RejectStep(step); }
 void FakeMaster::SetBestSoFar(bool best) { service_->SetBest(best); }
 void FakeMaster::BlockMetrics(bool hold) { service_->SetHold(hold); }
 std::vector<std::string> FakeMaster::Reports() const { return service_->Await(0); }

@@ -3,6 +3,7 @@
 #ifndef TRIAL_API_CPP_CORE_FAKE_MASTER_H_
 #define TRIAL_API_CPP_CORE_FAKE_MASTER_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +42,8 @@ class FakeMaster {
   void ServeTls(const std::string& certificate, const std::string& key);
   // Rejects every ReportCheckpoint and ReportMetrics with this message from now on.
   void RejectReports(const std::string& message);
+  // Rejects every ReportMetrics with a report of this step as invalid, and stores none of it.
+  void RejectStep(int64_t step);
   // Sets the response of ReportMetrics.
   void SetBestSoFar(bool best);
   // Blocks ReportMetrics while `hold` is true.

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,11 +64,37 @@ Batch MakeBatch(const std::vector<std::string>& records) {
   return batch;
 }
 
-// Returns whether the validation at the end of the batch is the best.
-bool Send(TrialClient& client, const Batch& batch, std::optional<int> run = {}) {
-  if (!batch.checkpoint) return client.ReportMetrics(batch.metrics, run);
-  client.ReportCheckpoint(*batch.checkpoint);
-  return false;
+// Returns the next batch, which is one record while `singly` records are sent one by one.
+Batch MakeBatch(const Outbox& outbox, size_t singly) {
+  return MakeBatch(outbox.Front(singly > 0 ? 1 : kBatchRecords, kBatchBytes));
+}
+
+struct Sent {
+  bool done = false;  // the records can be removed
+  bool best = false;  // the validation at the end of the batch is the best
+};
+
+// Sends a batch. If the master rejects several records, it may have stored some or none of them:
+// sets `singly`, so that the next calls send them one by one, and the master ignores those that it
+// has. Calls `on_rejected` for a record that is rejected alone.
+Sent Send(TrialClient& client, const Batch& batch, std::optional<int> run, size_t& singly,
+          const std::function<void(const InvalidCall&)>& on_rejected) {
+  Sent sent{.done = true, .best = false};
+  try {
+    if (batch.checkpoint) {
+      client.ReportCheckpoint(*batch.checkpoint);
+    } else {
+      sent.best = client.ReportMetrics(batch.metrics, run);
+    }
+  } catch (const InvalidCall& e) {
+    if (batch.records > 1) {
+      singly = batch.records;
+      return {};
+    }
+    on_rejected(e);
+  }
+  singly -= std::min(singly, batch.records);
+  return sent;
 }
 
 // Returns the run of an outbox's directory; nullopt if the name is not a run.
@@ -157,7 +185,7 @@ void ReportQueue::SetProgress(double fraction) {
 
 void ReportQueue::Flush() {
   std::unique_lock lock(mutex_);
-  const auto done = [this] { return (sent_ == added_ && !progress_ && !busy_) || failure_; };
+  const auto done = [this] { return (sent_ == added_ && !progress_ && !busy_) || ended_; };
   if (!changed_.wait_for(lock, kLogAfter, done)) {
     LogWaiting(added_ - sent_);
     changed_.wait(lock, done);
@@ -201,15 +229,22 @@ void ReportQueue::Run() {
     Discard();
     if (options_.on_over) options_.on_over(e.what());
     Discard();
-    Fail(std::current_exception());
+    End(std::current_exception());
   } catch (const std::exception&) {
-    Fail(std::current_exception());
+    End(std::current_exception());
   }
 }
 
-void ReportQueue::Fail(std::exception_ptr failure) {
+void ReportQueue::End(std::exception_ptr failure) {
   std::lock_guard lock(mutex_);
   failure_ = std::move(failure);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+void ReportQueue::Fail(std::exception_ptr rejection) {
+  std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(rejection);
   changed_.notify_all();
 }
 
@@ -228,12 +263,17 @@ void ReportQueue::SendLeftovers() {
 }
 
 void ReportQueue::SendLeftover(Outbox& left, int run) {
-  const auto count = static_cast<long long>(left.size());
+  auto count = static_cast<long long>(left.size());
+  size_t singly = 0;
+  const auto warn = [&](const InvalidCall& e) {
+    --count;
+    std::fprintf(stderr, "WARNING: the master rejected a report of the earlier attempt %d: %s\n",
+                 run, e.what());
+  };
   try {
     while (!left.empty() && !Stopping()) {
-      const Batch batch = MakeBatch(left.Front(kBatchRecords, kBatchBytes));
-      Send(*client_, batch, run);
-      left.RemoveFront(batch.records);
+      const Batch batch = MakeBatch(left, singly);
+      if (Send(*client_, batch, run, singly, warn).done) left.RemoveFront(batch.records);
     }
     if (count == 0 || !left.empty()) return;
     std::fprintf(stderr, "INFO: sent %lld reports of the earlier attempt %d\n", count, run);
@@ -262,15 +302,16 @@ bool ReportQueue::SendNext() {
     changed_.notify_all();
     return true;
   }
-  const Batch batch = MakeBatch(outbox_->Front(kBatchRecords, kBatchBytes));
+  const Batch batch = MakeBatch(*outbox_, singly_);
   lock.unlock();
-  const bool best = Send(*client_, batch);
+  const Sent sent = Send(*client_, batch, {}, singly_,
+                         [this](const InvalidCall& e) { Fail(std::make_exception_ptr(e)); });
   lock.lock();
   busy_ = false;
-  if (outbox_->empty()) return true;  // Discard() was called meanwhile.
+  if (!sent.done || outbox_->empty()) return true;  // Empty: Discard() was called meanwhile.
   outbox_->RemoveFront(batch.records);
   sent_ += static_cast<int64_t>(batch.records);
-  if (batch.ends_in_validation) answer_ = {sent_, best};
+  if (batch.ends_in_validation) answer_ = {sent_, sent.best};
   changed_.notify_all();
   return true;
 }

@@ -2,13 +2,15 @@
 // stored in an outbox on disk, and a thread sends them in batches. If the master is unavailable,
 // they remain on disk; if the outbox is full, the caller waits; nothing is dropped.
 //
-// Created on the chief; any thread. Calls throw Error once the master has rejected a report, or
-// after StopRetrying() of the client has ended the sending.
+// Created on the chief; any thread. Calls throw Error once the master has rejected a report,
+// whereas the other reports are still sent, or after StopRetrying() of the client has ended the
+// sending.
 #ifndef TRIAL_API_CPP_CORE_REPORT_QUEUE_H_
 #define TRIAL_API_CPP_CORE_REPORT_QUEUE_H_
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -66,7 +68,10 @@ class ReportQueue {
   int64_t Add(std::unique_lock<std::mutex>& lock, const std::string& record);
   void ThrowIfFailed() const;  // REQUIRES mutex_
   void Run();
-  void Fail(std::exception_ptr failure);
+  // Lets later calls throw the failure, which has ended the sending.
+  void End(std::exception_ptr failure);
+  // Lets later calls throw the first rejection of a report.
+  void Fail(std::exception_ptr rejection);
   bool Stopping();
   void SendLeftovers();
   void SendLeftover(Outbox& left, int run);
@@ -88,6 +93,11 @@ class ReportQueue {
   bool busy_ = false;  // a batch is being sent, or was when sending failed
   std::optional<std::chrono::steady_clock::time_point> stop_at_;
   std::exception_ptr failure_;
+  bool ended_ = false;  // nothing more is sent
+
+  // Used on the sending thread only: how many of the next records are sent one by one, because the
+  // master has rejected them together.
+  size_t singly_ = 0;
   std::thread sender_;  // must be last, because it uses all other members
 };
 

@@ -171,6 +171,37 @@ TEST_F(ReportQueueTest, ReportsEndAndStopsSending_WhenRunIsOver) {
   EXPECT_EQ(master_.Reports(), Reports());
 }
 
+TEST_F(ReportQueueTest, SendsOtherReports_WhenOneOfBatchIsRejected) {
+  master_.RejectStep(2);
+  {
+    const auto outbox = core::Outbox::Open({.dir = Outbox(0)});  // so that they are one batch
+    for (int step = 1; step <= 3; ++step) outbox->Add(Encode(Training(step)));
+    outbox->Add(Encode(CheckpointReport{"c", 3, {}, "{}", std::chrono::system_clock::now()}));
+  }
+  {
+    const auto queue = Make();
+    EXPECT_THROW(queue->Flush(), InvalidCall);
+    EXPECT_EQ(master_.Reports(), (Reports{TrainingText(1), TrainingText(3), "checkpoint c 3"}));
+    EXPECT_THROW(queue->AddMetrics(Training(4)), InvalidCall);
+  }
+  EXPECT_FALSE(fs::exists(Outbox(0))) << "the rejected report is not sent again";
+}
+
+TEST_F(ReportQueueTest, SendsOtherReportsOfEarlierRun_WhenOneIsRejected) {
+  master_.RejectStep(2);
+  {
+    const auto outbox = core::Outbox::Open({.dir = Outbox(0)});
+    for (int step = 1; step <= 3; ++step) outbox->Add(Encode(Training(step)));
+    outbox->Add(Encode(CheckpointReport{"c", 3, {}, "{}", std::chrono::system_clock::now()}));
+  }
+  const auto queue = Make(1);
+  queue->AddMetrics(Training(4));
+  queue->Flush();
+  EXPECT_EQ(master_.Reports(), (Reports{TrainingText(1), TrainingText(3), "checkpoint c 3",
+                                        TrainingText(4) + " run=1"}));
+  EXPECT_FALSE(fs::exists(Outbox(0)));
+}
+
 TEST_F(ReportQueueTest, ReturnsMastersResponseToValidation) {
   options_.response_timeout = std::chrono::minutes(1);
   const auto queue = Make();

@@ -184,6 +184,7 @@ struct TrialClient::Rep {
     const std::string why = std::string(name) + " for allocation " + options.allocation_id +
                             " was rejected: " + status.error_message();
     if (IsRunOver(status)) throw RunIsOver(why);
+    if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) throw InvalidCall(why);
     throw Error(why);
   }
 

@@ -33,6 +33,13 @@ class RunIsOver : public Error {
   using Error::Error;
 };
 
+// The master rejects what a call contains, for example one of its reports. Another call may
+// succeed.
+class InvalidCall : public Error {
+ public:
+  using Error::Error;
+};
+
 struct Node {
   std::string agent_id;
   std::string address;
@@ -78,7 +85,8 @@ class TrialClient {
   ~TrialClient();
 
   // The functions below throw Unreachable when the timeout is reached, RunIsOver when the master no
-  // longer knows this attempt, and Error when it rejects the call.
+  // longer knows this attempt, InvalidCall when it rejects the arguments, and Error when it rejects
+  // the call for another reason.
   std::vector<std::string> AllGather(const std::string& key, int rank, int size,
                                      const std::string& mine);
   // Returns whether the validation among the reports is the best of the experiment so far. `run` is

@@ -21,7 +21,10 @@ class MasterError(Exception):
 
     Attributes:
         status: The HTTP status; 0 if the master did not answer.
+        code: The gRPC status code in the master's answer; 0 if a proxy answered.
     """
+
+    code = 0
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)

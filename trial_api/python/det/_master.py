@@ -80,6 +80,8 @@ class Master:
         self._lock = threading.Lock()
         self._outage_logged = False
         self.away = False  # The last attempt got no answer.
+        # Whether to repeat a request that a proxy refused with status 400.
+        self.retry_proxy_errors = False
         self._closing = threading.Event()
 
     def another(self) -> Master:
@@ -206,7 +208,7 @@ class Master:
             reused, timed_out = self._connection is not None, False
             try:
                 status, text = self._send(method, path, data, headers, timeout)
-                why = "" if status not in _TRANSIENT else _describe(text)
+                why = _describe(text) if self._is_transient(status, text) else ""
             except (OSError, http.client.HTTPException) as error:
                 status, text, why = 0, b"", str(error) or type(error).__name__
                 self._drop()
@@ -229,6 +231,11 @@ class Master:
                 self._log_outage(why)
             self._closing.wait(pause)
             pause = self._next(pause)
+
+    def _is_transient(self, status: int, text: bytes) -> bool:
+        if status == 400:  # The master's own refusal has a code.
+            return self.retry_proxy_errors and not _get_code(text)
+        return status in _TRANSIENT
 
     def _send(
         self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float
@@ -278,9 +285,11 @@ class Master:
 
     def _refusal(self, method: str, path: str, status: int, text: bytes) -> MasterError:
         message = f"{method} {path.partition('?')[0]} was refused: {_describe(text)}"
-        if self._task and (status in (401, 403) or _get_code(text) == _FAILED_PRECONDITION):
-            return RunIsOver(message, status)
-        return make_master_error(message, status)
+        code = _get_code(text)
+        over = self._task and (status in (401, 403) or code == _FAILED_PRECONDITION)
+        error = RunIsOver(message, status) if over else make_master_error(message, status)
+        error.code = code
+        return error
 
     def _log_outage(self, why: str) -> None:
         if not self._outage_logged:

@@ -93,7 +93,7 @@ class CheckpointTest(unittest.TestCase):
 
     def test_saves_metadata_with_nan_and_numbers_of_numpy(self):
         class NumPyNumber:
-            """As numpy.int64."""
+            """A number like numpy.int64."""
 
             def item(self):
                 return 3

@@ -3,10 +3,10 @@ import json
 import math
 import os
 import pathlib
+import queue
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
@@ -22,7 +22,7 @@ BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
 
 
 class NumPyNumber:
-    """As numpy.int64."""
+    """A number like numpy.int64."""
 
     def item(self):
         return 3
@@ -567,15 +567,17 @@ class ProfilerTest(unittest.TestCase):
         )
 
     def test_numbers_reports_from_one_when_it_is_switched_off_and_on(self):
-        numbers = []
-        train = mock.Mock(report_metrics=lambda group, number, _: numbers.append((group, number)))
+        reported = queue.SimpleQueue()
+        train = mock.Mock(report_metrics=lambda group, number, _: reported.put((group, number)))
         profiler = ProfilerContext(train, enabled=True)
         with mock.patch("det.core._profiler.mean", lambda _: {"cpu": {"a": 1.0}}):
-            for count in (1, 2):
+            numbers = []
+            for _ in range(2):
                 profiler.on(sampling_interval=0.1, samples_per_report=1)
-                while len(numbers) < count:
-                    time.sleep(0.01)
+                numbers.append(reported.get(timeout=60))
                 profiler.off()
+        while not reported.empty():
+            numbers.append(reported.get())
         self.assertEqual(sorted(set(numbers)), numbers, "no report has the number of another")
 
     def test_refuses_invalid_intervals(self):

@@ -209,6 +209,49 @@ class LaunchTest(unittest.TestCase):
                 self.assertEqual(1, read.call_count)
                 pipe.finish()
 
+    def test_lines_of_progress_bars_are_forwarded_at_once_with_their_rank(self):
+        read, write = os.pipe()
+        target = io.BytesIO()
+        with open(read, "rb") as source:
+            pipe = _supervisor._Pipe(source, target, 3)
+            for block in (b"\r 0%", b"\r50%", b"\r99%\r\n", b"a\r"):
+                os.write(write, block)
+                pipe.copy()
+            self.assertEqual(b"[rank=3]  0%\r[rank=3] 50%\r[rank=3] 99%\r\n", target.getvalue())
+            os.close(write)
+            pipe.finish()
+        self.assertTrue(target.getvalue().endswith(b"[rank=3] a\n"))
+
+    def test_line_of_an_idle_progress_bar_is_forwarded(self):
+        read, write = os.pipe()
+        target = io.BytesIO()
+        with open(read, "rb") as source, open(write, "wb", buffering=0) as rank:
+            pipe = _supervisor._Pipe(source, target, 3)
+
+            def forward(block, flush=False):
+                target.seek(0)
+                target.truncate()
+                rank.write(block)
+                pipe.copy()
+                if flush:
+                    pipe.flush_return()
+                return target.getvalue()
+
+            self.assertEqual(b"", forward(b"50%", flush=True))
+            self.assertEqual(b"[rank=3] 50%\r", forward(b"\r", flush=True))
+            self.assertEqual(b"[rank=3] 60%\r[rank=3] 70%\r", forward(b"60%\r70%\r", flush=True))
+            self.assertEqual(b"[rank=3] 70%\n", forward(b"\n"), "nothing overwrites it")
+            self.assertEqual(b"[rank=3] \n[rank=3] end\n", forward(b"\nend\n"))
+            self.assertEqual(b"[rank=3] 80%\r", forward(b"80%\r", flush=True))
+            self.assertEqual(b"", forward(b"\r"))
+            self.assertEqual(b"[rank=3] 80%\n[rank=3] next\n", forward(b"\r\nnext\n"))
+            self.assertEqual(b"", forward(b"90%\r"))
+            with mock.patch("time.monotonic", return_value=pipe._read_at + 0.05):
+                self.assertAlmostEqual(0.05, pipe.flush_when_idle())
+            with mock.patch("time.monotonic", return_value=pipe._read_at + 0.11):
+                self.assertIsNone(pipe.flush_when_idle())
+            self.assertEqual(b"[rank=3] 90%\r", target.getvalue())
+
     def test_lines_are_forwarded_whole(self):
         script = self.script("""
             import os

@@ -158,6 +158,79 @@ class ReportQueueTest(unittest.TestCase):
         self.assertIn("refused a report of run 1", printed.getvalue())
         self.assertEqual((1, "training", 2), self.master.reports()[-1])
 
+    def refuse(self, *refused):
+        """Lets the master refuse every request with one of these steps, and store none of it."""
+
+        def answer(_, body):
+            if any(each["stepsCompleted"] in refused for each in body["reports"]):
+                return refusal(400, 3, "steps are invalid")(_, body)
+            stored.extend(each["stepsCompleted"] for each in body["reports"])
+            return 200, {}
+
+        stored = []
+        self.master.answers[SERVICE + "ReportMetrics"] = answer
+        return stored
+
+    def leave(self, run, *records):
+        outbox = Outbox(os.path.join(self.folder, str(run)))
+        for record in records:
+            outbox.add(record)
+        outbox.close()
+
+    def test_sends_the_others_one_by_one_when_a_batch_is_refused(self):
+        stored, heard = self.refuse(2, 4), []
+        # One batch, which is complete before the queue starts.
+        self.leave(1, *(METRICS + report(step) for step in range(6)), CHECKPOINT + b'{"uuid": "u"}')
+        queue = self.queue(on_sent=heard.extend)
+        with self.assertRaisesRegex(MasterError, "steps are invalid"):
+            queue.flush(30)
+        self.assertEqual([0, 1, 3, 5], stored)
+        self.assertEqual([report(step) for step in (0, 1, 3, 5)], heard)
+        self.assertEqual(1, len(self.master.bodies(SERVICE + "ReportCheckpoint")))
+        with self.assertRaises(MasterError):
+            queue.close(wait=True)
+        self.assertEqual([], os.listdir(self.folder))
+
+    def test_sends_the_others_when_a_batch_of_an_earlier_attempt_is_refused(self):
+        stored = self.refuse(2)
+        self.leave(1, *(METRICS + report(step) for step in range(4)))
+        with redirect_stderr(io.StringIO()) as printed:
+            self.queue(run=2).close(wait=True)
+        self.assertEqual([0, 1, 3], stored)
+        self.assertEqual(1, printed.getvalue().count("WARNING: the master refused a report of run"))
+        self.assertIn("INFO: sent 3 reports of run 1", printed.getvalue())
+
+    def test_sends_reports_after_a_refused_checkpoint(self):
+        self.master.answers[SERVICE + "ReportCheckpoint"] = refusal(400, 3, "not its checkpoint")
+        self.leave(1, CHECKPOINT + b'{"uuid": "u"}', METRICS + report(1))
+        queue = self.queue()
+        with self.assertRaisesRegex(MasterError, "not its checkpoint"):
+            queue.flush(30)
+        self.assertEqual([(1, "training", 1)], self.master.reports())
+        with self.assertRaises(MasterError):
+            queue.close(wait=True)
+
+    def test_sends_again_when_a_proxy_refuses(self):
+        answers = [(400, b"<html>Bad Request</html>"), (400, {"message": "no"}), (200, {})]
+        self.master.answers[SERVICE + "ReportMetrics"] = lambda *_: answers.pop(0)
+        queue = self.queue()
+        queue.add(METRICS, report(1))
+        queue.close(wait=True)
+        self.assertEqual([(1, "training", 1)] * 3, self.master.reports())
+
+    def test_keeps_reports_of_an_earlier_attempt_when_only_a_proxy_answers(self):
+        for status in (400, 503):
+            self.master.answers[SERVICE + "ReportMetrics"] = lambda *_, s=status: (s, b"<html>")
+            self.leave(1, METRICS + report(1))
+            master = Master([self.master.url], {}, retry_timeout=0, task=True)
+            queue = ReportQueue(master, "3.7.1", 7, self.folder, 2)
+            with self.assertRaisesRegex(MasterError, "does not answer"):
+                queue.close(wait=True)
+            left = Outbox(os.path.join(self.folder, "1"))
+            self.assertEqual(1, len(left))
+            left.remove_front(1)
+            left.close()
+
     def test_any_error_of_the_sender_is_raised(self):
         queue = self.queue()
         with mock.patch.object(queue._outbox, "remove_front", side_effect=OSError(9, "broken")):

@@ -29,3 +29,22 @@ test("throws an ApiError when the master is unreachable", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed")));
   await expect(me()).rejects.toMatchObject({ status: 0, requestId: "" });
 });
+
+test.each([
+  [
+    "det.api.v1.AgentService.DisableAgent needs the role ClusterAdmin for the cluster (permission UPDATE_AGENTS); ask an administrator of the cluster",
+    "Only cluster admins can do this. Ask an administrator of the cluster.",
+  ],
+  [
+    "det.api.v1.ExperimentService.KillExperiment needs the role Editor in workspace 1 (permission UPDATE_EXPERIMENT); ask an administrator of the workspace",
+    "Only users with the role Editor in workspace 1 can do this. Ask an administrator of the workspace.",
+  ],
+  ["name: must not be empty", "name: must not be empty"],
+])("says who can do what the master refuses: %s", async (message, shown) => {
+  const body = JSON.stringify({ error: { code: 7, reason: "PermissionDenied", error: message } });
+  answer(body, { status: 403, headers: { "X-Request-Id": "r-1" } });
+  await expect(me()).rejects.toMatchObject({
+    message: shown,
+    original: shown === message ? "" : message,
+  });
+});

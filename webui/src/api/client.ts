@@ -4,6 +4,9 @@ import { dropNulls } from "./nulls";
 
 /** A refusal by the master, or no response (`status` 0). */
 export class ApiError extends Error {
+  /** The master's own words, where `message` has others. */
+  readonly original: string;
+
   constructor(
     message: string,
     readonly status: number,
@@ -14,9 +17,20 @@ export class ApiError extends Error {
     /** Identifies the call in the master's log; empty if there was no response. */
     readonly requestId: string,
   ) {
-    super(message);
+    super(toPlainMessage(message));
     this.name = "ApiError";
+    this.original = this.message === message ? "" : message;
   }
+}
+
+const MISSING_ROLE = /^[\w.]+ needs the role (\w+)(.*?)(?: \(permission \w+\))?; ask (.*)$/s;
+
+/** The message for users of the dashboard: without the names of methods and permissions. */
+function toPlainMessage(message: string): string {
+  const [, role = "", place = "", contact = ""] = MISSING_ROLE.exec(message) ?? [];
+  if (!role) return message;
+  const who = role === "ClusterAdmin" ? "cluster admins" : `users with the role ${role}${place}`;
+  return `Only ${who} can do this. Ask ${contact}.`;
 }
 
 /**

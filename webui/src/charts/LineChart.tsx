@@ -3,18 +3,20 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEve
 import { useLatest } from "@/useLatest";
 import { ChartHead } from "./ChartHead";
 import { save, seriesToCsv } from "./export";
-import { formatNumber } from "./format";
+import { formatNumber, formatStep } from "./format";
 import { KEYS_HELP, handleKey } from "./keys";
 import { Legend } from "./Legend";
 import styles from "./LineChart.module.css";
 import type { Near } from "./nearest";
 import { toCurves } from "./paint";
 import { createPlot, type Plot } from "./plot";
+import { describeInvalid } from "./invalid";
+import type { Picture } from "./picture";
 import { toPng } from "./png";
 import type { Series } from "./series";
 import { toSvg } from "./svg";
 import { useIsDark } from "./theme";
-import { Tooltip } from "./Tooltip";
+import { Tooltip, type Side } from "./Tooltip";
 import type { PlotOptions } from "./uplotOptions";
 import type { ChartView } from "./view";
 
@@ -30,36 +32,41 @@ interface Props {
   onView: (change: Partial<ChartView>) => void;
   /** Charts of a page with one key share the crosshair. */
   syncKey?: string;
+  /** Where the curves are from ("Experiment 7 mnist"), for the exports. */
+  source?: string;
   /** Drawn as a dotted horizontal line. */
   best?: number;
   /** Height of the plot in pixels, without head and legend. */
   height?: number;
   /** False if the series are named elsewhere on the page. */
   hasLegend?: boolean;
+  /** Shown if none of the drawn values is NaN or infinite: says that others are. */
+  note?: string;
   /** Shown if there is no curve. */
   none?: string;
   /** Reads all points as CSV; by default the drawn points are exported. */
   readCsv?: (signal: AbortSignal) => Promise<Blob>;
 }
 
-type At = { left: number; top: number };
-
 /**
  * Curves over a common x axis. Drag zooms, double-click resets, Shift-drag pans; keys do the same (keys.ts).
  */
 export function LineChart(props: Props) {
-  const { title, series, xLabel, formatX = formatNumber, syncKey, best, height = 220 } = props;
+  const { title, series, xLabel, formatX, syncKey, best, source, height = 220 } = props;
   const { none = "No values yet.", view, onView } = props;
   const { isLog, hidden, zoom } = view;
   // The slider's value while it moves; afterwards the view has it.
   const [draft, setDraft] = useState<number>();
   useEffect(() => setDraft((now) => (now === view.weight ? undefined : now)), [view.weight]);
   const weight = draft ?? view.weight;
-  const [near, setNear] = useState<{ near: Near[]; at: At; isByKey: boolean }>();
+  const [near, setNear] = useState<{ near: Near[]; side: Side; isByKey: boolean }>();
   const curves = useMemo(() => toCurves(series, hidden, weight), [series, hidden, weight]);
   const { container, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
-    onNear: (found, at, isByKey = false) =>
-      setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
+    onNear: (found, at, isByKey = false) => {
+      const middle = (container.current?.clientWidth ?? 0) / 2;
+      const side = at && at.left < middle ? "right" : "left";
+      setNear(at && found.length > 0 ? { near: found, side, isByKey } : undefined);
+    },
     onZoom: (next) => onView({ zoom: next }),
     // A new plot starts without zoom, curves and best value.
     onCreate: (created) => {
@@ -72,6 +79,9 @@ export function LineChart(props: Props) {
   useEffect(() => plot.current?.setBest(best), [plot, best]);
   useEffect(() => plot.current?.setZoom(zoom), [plot, zoom]);
 
+  const described = useMemo(() => describeInvalid(series, formatX), [series, formatX]);
+  const invalid = described ?? props.note;
+
   const smoothBy = (next: number, isDone: boolean) => {
     const isNew = next !== view.weight;
     setDraft(isDone && !isNew ? undefined : next);
@@ -80,13 +90,19 @@ export function LineChart(props: Props) {
   const press = (event: KeyboardEvent) => {
     if (plot.current && handleKey(plot.current, event)) event.preventDefault();
   };
-  const picture = { title, curves, xLabel, formatX, isLog, ...(zoom && { zoom }) };
-  const saveAs = (ending: string, content: Blob) => save(`${title}.${ending}`, content);
-  const createCsv = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
-  const savePng = async () => {
-    const canvas = plot.current?.canvas();
-    if (canvas) saveAs("png", await toPng({ title, canvas, curves }));
+  const picture: Picture = {
+    title,
+    curves,
+    xLabel,
+    isLog,
+    ...(source !== undefined && { source }),
+    ...(formatX && { formatX }),
+    ...(zoom && { zoom }),
+    ...(best !== undefined && { best }),
   };
+  const name = source ? `${source} ${title}` : title;
+  const saveAs = (ending: string, content: Blob) => save(`${name}.${ending}`, content);
+  const createCsv = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
   return (
     <figure className={styles.chart}>
       <ChartHead
@@ -95,7 +111,7 @@ export function LineChart(props: Props) {
         weight={weight}
         onView={onView}
         onWeight={smoothBy}
-        onPng={() => void savePng()}
+        onPng={() => void toPng(picture).then((image) => saveAs("png", image))}
         onSvg={() => saveAs("svg", new Blob([toSvg(picture)], { type: "image/svg+xml" }))}
         onCsv={async (signal) => {
           const content = props.readCsv ? await props.readCsv(signal) : createCsv();
@@ -113,7 +129,7 @@ export function LineChart(props: Props) {
           onKeyDown={press}
           onBlur={() => near?.isByKey && plot.current?.leave()}
         >
-          {near && <Tooltip near={near.near} at={near.at} xLabel={xLabel} formatX={formatX} />}
+          {near && <Tooltip near={near.near} side={near.side} xLabel={xLabel} formatX={formatX} />}
         </div>
         {props.hasLegend !== false && series.length > 1 && (
           <Legend
@@ -129,11 +145,30 @@ export function LineChart(props: Props) {
         {near?.isByKey && announce(near.near, xLabel, formatX)}
       </p>
       {series.length === 0 && <p className={styles.hint}>{none}</p>}
+      {invalid && (
+        <p className={styles.hint}>
+          <svg
+            viewBox="0 0 10 10"
+            width="0.8em"
+            height="0.8em"
+            stroke="currentColor"
+            strokeWidth="1.5"
+            aria-hidden
+          >
+            <path d="m1 1 8 8M9 1 1 9" />
+          </svg>{" "}
+          {invalid}
+        </p>
+      )}
     </figure>
   );
 }
 
-function announce(near: readonly Near[], xLabel: string, formatX: (x: number) => string): string {
+function announce(
+  near: readonly Near[],
+  xLabel: string,
+  formatX: (x: number) => string = formatStep,
+): string {
   const values = near.map(({ curve, y }) => `${curve.series.label} ${formatNumber(y)}`);
   return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;
 }

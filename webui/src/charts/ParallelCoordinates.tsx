@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import { viridis } from "./colours";
-import { formatNumber } from "./format";
 import styles from "./ParallelCoordinates.module.css";
 import { resolveColour, useIsDark } from "./theme";
-import { numberScale } from "./ticks";
+import { formatTicks, numberScale } from "./ticks";
 
 /** An axis and its values, one per line. Strings are categories; undefined has no position. */
 export interface Axis {
@@ -48,11 +47,9 @@ function placeAxis({ name, values, isLog }: Axis): Placed {
     const scale = numberScale(Math.min(...numbers), Math.max(...numbers), isLog ?? false);
     const share = (value: number | string | undefined) =>
       typeof value === "number" ? scale.share(value) : NaN;
-    return {
-      name,
-      share,
-      ticks: scale.ticks.map((t) => ({ at: scale.share(t), text: formatNumber(t) })),
-    };
+    const labels = formatTicks(scale.ticks);
+    const ticks = scale.ticks.map((t, i) => ({ at: scale.share(t), text: labels[i] ?? "" }));
+    return { name, share, ticks };
   }
   const names = [...new Set(values.filter((value) => value !== undefined).map(String))].sort();
   const at = (value: string) =>

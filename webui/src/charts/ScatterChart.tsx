@@ -1,5 +1,5 @@
 import { formatNumber } from "./format";
-import { numberScale } from "./ticks";
+import { formatTicks, numberScale } from "./ticks";
 
 interface Props {
   title: string;
@@ -29,6 +29,8 @@ export function ScatterChart({ title, x, y, labels, isLog = false }: Props) {
   const px = (value: number) => SIZE.left + across.share(value) * wide;
   const py = (value: number) => SIZE.top + (1 - up.share(value)) * high;
   const xTicks = isText ? names.map((_, i) => i) : across.ticks;
+  const xLabels = isText ? names : formatTicks(across.ticks);
+  const yLabels = formatTicks(up.ticks);
   return (
     <svg
       width={SIZE.width}
@@ -41,7 +43,7 @@ export function ScatterChart({ title, x, y, labels, isLog = false }: Props) {
       <text x={SIZE.left} y={14} fontWeight={600} fill="var(--text)">
         {title}
       </text>
-      {up.ticks.map((tick) => (
+      {up.ticks.map((tick, i) => (
         <g key={tick}>
           <line
             x1={SIZE.left}
@@ -51,13 +53,13 @@ export function ScatterChart({ title, x, y, labels, isLog = false }: Props) {
             stroke="var(--line)"
           />
           <text x={SIZE.left - 6} y={py(tick) + 4} textAnchor="end">
-            {formatNumber(tick)}
+            {yLabels[i]}
           </text>
         </g>
       ))}
-      {xTicks.map((tick) => (
+      {xTicks.map((tick, i) => (
         <text key={tick} x={px(tick)} y={SIZE.height - 12} textAnchor="middle">
-          {isText ? names[tick] : formatNumber(tick)}
+          {xLabels[i]}
         </text>
       ))}
       {shown.map((p, i) => (

@@ -1,34 +1,38 @@
-import { formatNumber } from "./format";
+import { formatNumber, formatStep } from "./format";
 import styles from "./LineChart.module.css";
 import type { Near } from "./nearest";
 import { Swatch } from "./Swatch";
 
+export type Side = "left" | "right";
+
 interface Props {
+  /** The nearest first. */
   near: readonly Near[];
-  /** The pointer's position in pixels of the plot. */
-  at: { left: number; top: number };
+  /** The side of the plot at which it stands: the one without the pointer. */
+  side: Side;
   xLabel: string;
-  formatX: (x: number) => string;
+  formatX?: ((x: number) => string) | undefined;
 }
 
-/** The values of the curves near the pointer. */
-export function Tooltip({ near, at, xLabel, formatX }: Props) {
+/** The values of the curves near the pointer, largest first, with the nearest in bold. */
+export function Tooltip({ near, side, xLabel, formatX = formatStep }: Props) {
   const first = near[0];
   if (!first) return null;
-  const isRight = at.left > 260;
-  const position = isRight
-    ? { left: at.left + 40, transform: "translateX(-100%)" }
-    : { left: at.left + 76 };
+  const rank = ({ y }: Near) => (Number.isNaN(y) ? -Infinity : y);
+  const ordered = [...near].sort((a, b) => (rank(a) < rank(b) ? 1 : rank(a) > rank(b) ? -1 : 0));
   return (
-    <div className={styles.tooltip} style={{ ...position, top: at.top + 12 }} role="tooltip">
+    <div className={`${styles.tooltip} ${styles[side]}`} role="tooltip">
       <p>
         {xLabel} {formatX(first.x)}
       </p>
-      {near.map(({ curve, y }) => (
-        <div key={curve.series.id} className={styles.entry}>
-          <Swatch rank={curve.series.rank} />
-          <span className={styles.name}>{curve.series.label}</span>
-          <span>{formatNumber(y)}</span>
+      {ordered.map((each) => (
+        <div
+          key={each.curve.series.id}
+          className={`${styles.entry} ${each === first ? styles.nearest : ""}`}
+        >
+          <Swatch rank={each.curve.series.rank} />
+          <span className={styles.name}>{each.curve.series.label}</span>
+          <span>{formatNumber(each.y)}</span>
         </div>
       ))}
     </div>

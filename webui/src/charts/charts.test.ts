@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import { getStroke, viridis, needsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { seriesToCsv, toSvgPath } from "./export";
-import { countDecimals, formatBytes, formatFixed, formatNumber } from "./format";
+import {
+  countDecimals,
+  formatBytes,
+  formatFixed,
+  formatNumber,
+  formatStep,
+  formatValue,
+} from "./format";
+import { describeInvalid } from "./invalid";
 import { computeLegendHeight, layoutLegend } from "./legendRows";
 import { findNearestCurves, findNextPoint } from "./nearest";
 import { toCurves, computeYRange, toPlane, computeXRange } from "./paint";
@@ -11,7 +19,7 @@ import { truncateMiddle } from "./ParallelCoordinates";
 import { smooth } from "./smooth";
 import { toSvg } from "./svg";
 import { roundRange } from "./view";
-import { computeTicks, numberScale } from "./ticks";
+import { computeTicks, formatTicks, formatTicksBy, keepIntegers, numberScale } from "./ticks";
 
 const series = (id: string, y: number[], rank = 0): Series => ({
   id,
@@ -55,10 +63,18 @@ describe("curve", () => {
     expect(points.length).toBeLessThan(4 * 201);
   });
 
+  it("draws a point between gaps", () => {
+    expect(drawn([NaN, 3, NaN], 100)).toEqual([
+      [50, 3],
+      [48, 3],
+      [52, 3],
+    ]);
+  });
+
   it("has gaps for missing values", () => {
     expect(
       toSvgPath([0, 1, 2, 3], [1, NaN, 2, 3], { from: 0, to: 3, toX: (x) => x, toY: (y) => y }),
-    ).toBe("M0 1M2 2L3 3");
+    ).toBe("M0 1M-2 1L2 1M2 2L3 3");
   });
 
   it("draws one point beyond each end of the visible range", () => {
@@ -120,11 +136,39 @@ describe("visible range", () => {
       y: [0, 30],
       isLog: false,
     });
-    const near = findNearestCurves(curves, plane, { x: 1.1, top: 12 });
+    const near = findNearestCurves(curves, plane, { x: 1.1, top: 12 }, 5);
     expect(near.map(({ curve, y }) => [curve.series.id, y])).toEqual([
       ["b", 20],
       ["a", 5],
     ]);
+  });
+
+  describe("near the crosshair", () => {
+    const plane = toPlane({
+      left: 0,
+      top: 0,
+      width: 100,
+      height: 100,
+      x: [-1, 1],
+      y: [0, 100],
+      isLog: false,
+    });
+    const find = (x: number, ...list: Series[]) =>
+      findNearestCurves(toCurves(list, new Set(), 0), plane, { x, top: 50 }, 24).map(({ y }) => y);
+
+    it("finds a curve with a single point, from a few pixels beside it", () => {
+      expect([find(0.4, series("a", [7])), find(0.9, series("a", [7]))]).toEqual([[7], []]);
+    });
+
+    it("lists NaN and infinite values after the others", () => {
+      const bad = { ...series("bad", [NaN]), invalid: new Map([[0, NaN]]) };
+      const high = { ...series("high", [NaN]), invalid: new Map([[0, Infinity]]) };
+      expect(find(0, bad, high, series("gap", [NaN]), series("a", [7]))).toEqual([
+        7,
+        NaN,
+        Infinity,
+      ]);
+    });
   });
 });
 
@@ -149,6 +193,22 @@ describe("axes", () => {
     expect(computeTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
     expect(computeTicks(5, 5)).toEqual([5]);
     expect(computeTicks(NaN, 1)).toEqual([]);
+    const next = 1e16 + 2;
+    expect(computeTicks(1e16, next)).toEqual([1e16, next]);
+    expect(computeTicks(0, Number.MIN_VALUE)).toEqual([0, Number.MIN_VALUE]);
+    expect(computeTicks(-1e300, -1e300 + 2e284)).toHaveLength(2);
+    expect(computeTicks(1, 1 + Number.EPSILON)).toEqual([1, 1 + Number.EPSILON]);
+  });
+
+  it("label different ticks differently", () => {
+    expect(formatTicks([199.8, 200, 200.05])).toEqual(["199.8", "200", "200.05"]);
+    expect(formatTicks([0.972811, 0.972812])).toEqual(["0.972811", "0.972812"]);
+    expect(formatTicksBy([1.1, 1.2, 2], (x) => x.toFixed(0))).toEqual(["1", "", "2"]);
+  });
+
+  it("have no half batches", () => {
+    expect(keepIntegers([199.5, 200, 200.5], "batches")).toEqual([200]);
+    expect(keepIntegers([0.5, 1], "epochs")).toEqual([0.5, 1]);
   });
 
   it("use powers of ten on a logarithmic scale", () => {
@@ -162,6 +222,7 @@ describe("axes", () => {
 it("formats numbers briefly", () => {
   const cases: [number | string | undefined, string][] = [
     [undefined, "–"],
+    ["", "–"],
     [0, "0"],
     [42, "42"],
     [0.123456, "0.1235"],
@@ -184,6 +245,34 @@ it("formats numbers briefly", () => {
   expect(countDecimals([0, 12])).toBe(0);
   expect(formatFixed(0.032666, 4)).toBe("0.0327");
   expect(formatFixed(0.25, 0)).toBe("0.25");
+});
+
+it("formats steps with all digits", () => {
+  const cases: [number | string | undefined, string][] = [
+    [undefined, "–"],
+    ["", "–"],
+    [12345678, "12345678"],
+    ["12345678", "12345678"],
+    [1e15, "1e15"],
+    [0.123456, "0.1235"],
+  ];
+  for (const [value, text] of cases) expect(formatStep(value)).toBe(text);
+});
+
+it("shortens fractions of chosen values, and keeps integers and texts", () => {
+  const cases: [unknown, string][] = [
+    [0.0004474942081187, "4.475e-4"],
+    [0.30000000000000004, "0.3"],
+    [123456789, "123456789"],
+    ["adam", "adam"],
+    ["0.0004474942", "0.0004474942"],
+    [true, "true"],
+    [null, "null"],
+    [undefined, "–"],
+    [[0.123456, "a"], "[0.1235, a]"],
+    [{ lr: 0.00012345678, deep: { n: 3 } }, "{lr: 1.235e-4, deep: {n: 3}}"],
+  ];
+  for (const [value, text] of cases) expect(formatValue(value)).toBe(text);
 });
 
 it("formats bytes with a unit", () => {
@@ -258,6 +347,51 @@ describe("exported picture", () => {
     });
     expect(zoomed).toContain(">x0.5<");
     expect(zoomed).not.toContain(">x0<");
+  });
+
+  it("leaves out a best value that a logarithmic axis cannot show", () => {
+    const picture = { title: "loss", curves: many(1), xLabel: "batches", isLog: true, best: -1 };
+    expect(toSvg(picture)).not.toMatch(/NaN|Infinity/);
+  });
+
+  it("names both axes and the source, and marks NaN, infinite and best values", () => {
+    const loss = {
+      ...series("loss", [1, NaN, NaN]),
+      invalid: new Map([
+        [1, NaN],
+        [2, Infinity],
+      ]),
+    };
+    const svg = toSvg({
+      title: "validation loss",
+      source: "Experiment 7 mnist",
+      curves: toCurves([loss], new Set(), 0),
+      xLabel: "batches",
+      isLog: false,
+      best: 1,
+    });
+    for (const words of [
+      /rotate\(-90\)"[^>]*>validation loss</,
+      />batches</,
+      />Experiment 7 mnist</,
+    ])
+      expect(svg).toMatch(words);
+    const [, crosses = ""] = /d="(M[^"]*m[^"]*)" stroke-width/.exec(svg) ?? [];
+    expect(crosses.match(/M/g)).toHaveLength(2);
+    expect(svg).toContain('stroke-dasharray="2 4"');
+  });
+
+  it("lists at most a few positions of NaN and infinite values", () => {
+    const of = (label: string, invalid?: [number, number][]): Series => ({
+      ...series(label, [NaN]),
+      ...(invalid && { invalid: new Map(invalid) }),
+    });
+    expect(describeInvalid([of("a")])).toBeUndefined();
+    const some: [number, number][] = [1, 2, 3, 4, 5, 6, 7].map((x) => [x, NaN]);
+    expect(describeInvalid([of("a", [...some, [9, -Infinity]])])).toBe(
+      "NaN at 1, 2, 3, 4, 5 and 2 more; -∞ at 9",
+    );
+    expect(describeInvalid([of("trial 7", some), of("trial 8")])).toBe("NaN or infinite: trial 7");
   });
 });
 

@@ -16,6 +16,7 @@ export interface Pen {
 }
 
 const COLUMN = 0.5; // pixels that points are merged over
+const DOT = 2; // half the width of a point without a line, in pixels
 
 /**
  * Draws the visible part of a curve and its neighbouring points. Points in the same pixel column are reduced
@@ -35,17 +36,26 @@ export function drawCurve(
   let highest = 0;
   let last = 0;
   let isDown = false;
-  const finish = () => {
+  let isAlone = false;
+  const finishColumn = () => {
     if (lowest !== highest) {
       pen.lineTo(now, lowest);
       pen.lineTo(now, highest);
       if (last !== highest) pen.lineTo(now, last);
     }
   };
+  const finishRun = () => {
+    if (!isDown) return;
+    finishColumn();
+    if (!isAlone || lowest !== highest) return;
+    // A point between gaps has no line to either side.
+    pen.moveTo(now - DOT, lowest);
+    pen.lineTo(now + DOT, lowest);
+  };
   for (let i = begin; i < end; i++) {
     const value = plane.toY(y[i] ?? NaN);
     if (!Number.isFinite(value)) {
-      if (isDown) finish();
+      finishRun();
       isDown = false;
       now = NaN;
       continue;
@@ -57,14 +67,15 @@ export function drawCurve(
       last = value;
       continue;
     }
-    if (isDown) finish();
+    if (isDown) finishColumn();
     if (isDown) pen.lineTo(at, value);
     else pen.moveTo(at, value);
+    isAlone = !isDown;
     isDown = true;
     now = at;
     lowest = value;
     highest = value;
     last = value;
   }
-  if (isDown) finish();
+  finishRun();
 }

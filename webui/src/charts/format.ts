@@ -6,11 +6,11 @@ export function toNumber(raw: number | string | undefined): number {
 }
 
 /**
- * Formats a measured number with four significant digits; very large and small ones with an exponent. Chosen
- * values, such as hyperparameters, are shown unchanged.
+ * Formats a measured number with four (or `digits`) significant digits; very large and small ones with an exponent. For
+ * chosen values, such as hyperparameters, see formatValue.
  */
-export function formatNumber(raw: number | string | undefined | null): string {
-  if (raw === undefined || raw === null) return "–";
+export function formatNumber(raw: number | string | undefined | null, digits = 4): string {
+  if (raw === undefined || raw === null || raw === "") return "–";
   const value = Number(raw);
   if (typeof raw === "string" && Number.isNaN(value)) return raw;
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
@@ -18,11 +18,37 @@ export function formatNumber(raw: number | string | undefined | null): string {
   if (Number.isInteger(value) && size < 1e7) return String(value);
   if (size >= 1e6 || size < 1e-3)
     return value
-      .toExponential(3)
+      .toExponential(digits - 1)
       .replace(/\.?0+e/, "e")
       .replace("e+", "e");
-  return String(Number(value.toPrecision(4)));
+  return String(Number(value.toPrecision(digits)));
 }
+
+/** Formats a step, position or count with all its digits. */
+export function formatStep(raw: number | string | undefined | null): string {
+  const value = Number(raw ?? NaN);
+  const isWhole = raw !== "" && Number.isInteger(value) && Math.abs(value) < 1e15;
+  return isWhole ? String(value) : formatNumber(raw);
+}
+
+/**
+ * Formats a chosen value, such as a hyperparameter: fractions like measured numbers, integers and texts
+ * unchanged, lists and objects with formatted parts: "[0.1235, adam]". `components/Value` adds the exact value
+ * as a tooltip.
+ */
+export function formatValue(value: unknown): string {
+  if (value === undefined) return "–";
+  if (typeof value === "number" && !Number.isInteger(value)) return formatNumber(value);
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return `[${value.map(formatValue).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const parts = Object.entries(value).map(([name, part]) => `${name}: ${formatValue(part)}`);
+  return `{${parts.join(", ")}}`;
+}
+
+/** The exact text of a value that formatValue shortens. */
+export const toExactText = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value);
 
 /** Formats a number with the decimals of its column, unless that loses too much precision. */
 export function formatFixed(value: number, decimals: number): string {

@@ -12,23 +12,31 @@ export interface Near {
   distance: number;
 }
 
-/** The `max` curves nearest above or below a position, each at its nearest point; nearest first. */
+/**
+ * The `max` curves nearest above or below a position, each at its nearest point; nearest first. A curve counts up to
+ * `reach` pixels beyond its ends, so that one with a single point can be hit. NaN and infinite values come last.
+ */
 export function findNearestCurves(
   curves: readonly Curve[],
   plane: Plane,
   at: { x: number; top: number },
+  reach: number,
   max = 10,
 ): Near[] {
   const near: Near[] = [];
   for (const curve of curves) {
     const { x } = curve.series;
     const i = findNearestIndex(x, at.x);
-    if (i < 0 || at.x < (x[0] ?? 0) || at.x > (x[x.length - 1] ?? 0)) continue;
-    const y = curve.y[i] ?? NaN;
-    const distance = Math.abs(plane.toY(y) - at.top);
-    if (Number.isFinite(distance)) near.push({ curve, x: x[i] ?? NaN, y, distance });
+    const nearest = x[i] ?? NaN;
+    const isOutside = at.x < (x[0] ?? 0) || at.x > (x[x.length - 1] ?? 0);
+    if (i < 0 || (isOutside && Math.abs(plane.toX(nearest) - plane.toX(at.x)) > reach)) continue;
+    const invalid = curve.series.invalid?.get(nearest);
+    const y = invalid ?? curve.y[i] ?? NaN;
+    const distance = invalid === undefined ? Math.abs(plane.toY(y) - at.top) : Infinity;
+    if (!Number.isNaN(distance)) near.push({ curve, x: nearest, y, distance });
   }
-  return near.sort((a, b) => a.distance - b.distance).slice(0, max);
+  const order = (a: number, b: number) => (a === b ? 0 : a - b);
+  return near.sort((a, b) => order(a.distance, b.distance)).slice(0, max);
 }
 
 /**

@@ -97,7 +97,7 @@ export function paintCurves(
   });
 }
 
-/** Draws the marks of curves: restarts and checkpoints. */
+/** Draws the marks of curves: restarts, checkpoints, and values that are NaN or infinite. */
 export function paintMarks(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -109,6 +109,8 @@ export function paintMarks(
     paintRestarts(context, curves, area, plane, ratio);
     paintCheckpoints(context, curves, area, plane, ratio);
   });
+  // Outside of the clipped part, so that marks at its edges are whole.
+  paintInvalid(context, curves, area, plane, ratio);
 }
 
 function within(context: CanvasRenderingContext2D, area: Area, draw: () => void) {
@@ -131,7 +133,72 @@ function strokeCurve(
   context.beginPath();
   drawCurve(context, x, y, plane);
   context.stroke();
-  if (x.length === 1) context.strokeRect(plane.toX(x[0] ?? 0) - 1, plane.toY(y[0] ?? 0) - 1, 2, 2);
+}
+
+/** A cross for each value that is NaN or infinite. */
+function paintInvalid(
+  context: CanvasRenderingContext2D,
+  curves: readonly Curve[],
+  area: Area,
+  plane: Plane,
+  ratio: number,
+) {
+  const size = CROSS * ratio;
+  context.save();
+  context.lineWidth = 1.5 * ratio;
+  for (const { series } of curves) {
+    if (!series.invalid) continue;
+    context.strokeStyle = resolveColour(getStroke(series.rank).colour);
+    context.beginPath();
+    for (const [x, y] of locateInvalid(series, area, plane, ratio)) {
+      context.moveTo(x - size, y - size);
+      context.lineTo(x + size, y + size);
+      context.moveTo(x - size, y + size);
+      context.lineTo(x + size, y - size);
+    }
+    context.stroke();
+  }
+  context.restore();
+}
+
+/** Half the width of the cross that marks a NaN or infinite value, in pixels. */
+export const CROSS = 3.5;
+
+/**
+ * The positions of the marks of values that are NaN or infinite: infinity at the top, others at the bottom. Marks
+ * that would overlap are merged.
+ */
+export function locateInvalid(
+  { invalid }: Series,
+  area: Area,
+  plane: Plane,
+  ratio = 1,
+): [x: number, y: number][] {
+  const room = (CROSS + 2) * ratio;
+  const latest = new Map<number, number>();
+  const ascending = [...(invalid ?? [])].sort(([a], [b]) => a - b);
+  return ascending.flatMap(([at, value]): [number, number][] => {
+    const x = plane.toX(at);
+    const y = value > 0 ? area.top + room : area.top + area.height - room;
+    if (x < area.left || x > area.left + area.width) return [];
+    if (x - (latest.get(y) ?? -Infinity) < 2 * CROSS * ratio) return [];
+    latest.set(y, x);
+    return [[x, y]];
+  });
+}
+
+/** Draws the best value as a dotted line. */
+export function paintBest(context: CanvasRenderingContext2D, area: Area, best: number): void {
+  const y = toPlane(area).toY(best);
+  if (!(y >= area.top && y <= area.top + area.height)) return;
+  context.save();
+  context.strokeStyle = resolveColour("--faint");
+  context.setLineDash([2, 4]);
+  context.beginPath();
+  context.moveTo(area.left, y);
+  context.lineTo(area.left + area.width, y);
+  context.stroke();
+  context.restore();
 }
 
 /** A small triangle on the x axis for each checkpoint. */

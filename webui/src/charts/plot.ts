@@ -1,8 +1,15 @@
 import uPlot from "uplot";
 import { createGradualPainter, drawPicture, type Picture } from "./gradual";
 import { findNearestCurves, findNextPoint } from "./nearest";
-import { computeYRange, paint, toPlane, computeXRange, type Area, type Curve } from "./paint";
-import { resolveColour } from "./theme";
+import {
+  computeXRange,
+  computeYRange,
+  paint,
+  paintBest,
+  toPlane,
+  type Area,
+  type Curve,
+} from "./paint";
 import { uplotOptions, type PlotOptions } from "./uplotOptions";
 import { isSameRange, roundRange, type Range } from "./view";
 
@@ -23,14 +30,15 @@ export interface Plot {
   reset: () => void;
   /** Removes the crosshair. */
   leave: () => void;
-  /** The canvas with the current drawing. */
-  canvas: () => HTMLCanvasElement;
   destroy: () => void;
 }
 
 // From this number on, curves are painted over several frames; meanwhile the previous picture is shown at its
 // new position.
 const MANY = 50;
+
+// Pixels from the crosshair within which the first and last point of a curve are near.
+const REACH = 24;
 
 // Pixels that a key moves the crosshair vertically.
 const KEY_PIXELS = 12;
@@ -70,7 +78,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     const area = toArea(u);
     if (curves.length < MANY) paint(u.ctx, curves, area, devicePixelRatio);
     else drawMany(u.ctx, area);
-    if (best !== undefined) drawBest(u.ctx, area, best);
+    if (best !== undefined) paintBest(u.ctx, area, best);
   };
   const drawMany = (context: CanvasRenderingContext2D, area: Area) => {
     if (picture) drawPicture(context, picture, area);
@@ -102,7 +110,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   const nearTo = (u: uPlot, left: number, top: number) => {
     const area = toArea(u);
     const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
-    return findNearestCurves(curves, toPlane(area), at);
+    return findNearestCurves(curves, toPlane(area), at, REACH * devicePixelRatio);
   };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
@@ -205,7 +213,6 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       plot.setCursor({ left: -10, top: -10 }, false);
       options.onNear([]);
     },
-    canvas: () => plot.ctx.canvas,
     destroy() {
       stopPanning();
       painter.stop();
@@ -225,19 +232,6 @@ function isSame(a: Area, b: Area): boolean {
   ];
   const others = numbers(b);
   return numbers(a).every((number, i) => number === others[i]);
-}
-
-function drawBest(context: CanvasRenderingContext2D, area: Area, best: number) {
-  const y = toPlane(area).toY(best);
-  if (!(y >= area.top && y <= area.top + area.height)) return;
-  context.save();
-  context.strokeStyle = resolveColour("--faint");
-  context.setLineDash([2, 4]);
-  context.beginPath();
-  context.moveTo(area.left, y);
-  context.lineTo(area.left + area.width, y);
-  context.stroke();
-  context.restore();
 }
 
 /** Pans on Shift-drag. Returns a function that removes the listener. */

@@ -1,39 +1,29 @@
 import { getStroke } from "./colours";
-import { computeLegendHeight, LEGEND, layoutLegend, type LegendEntry } from "./legendRows";
-import type { Curve } from "./paint";
+import { LEGEND, type LegendEntry } from "./legendRows";
+import { paint, paintBest } from "./paint";
+import { layoutPicture, type Layout, type Picture } from "./picture";
 import { resolveColour } from "./theme";
 
-interface Picture {
-  title: string;
-  /** The canvas of the plot. */
-  canvas: HTMLCanvasElement;
-  curves: readonly Curve[];
-}
-
-const EDGE = 12;
-const TITLE = 28;
+// Pixels of the image per CSS pixel: sharp in documents and on dense screens.
+const SCALE = 2;
 const FONT = "system-ui, sans-serif";
 
-/** Exports the plot as a PNG with background, title and legend. */
-export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
-  const ratio = devicePixelRatio;
-  const width = canvas.width / ratio;
-  const height = canvas.height / ratio;
-  const legend = layoutLegend(curves, width);
+/** Exports a chart as a PNG in the page's colours, twice as large as its layout. */
+export async function toPng(picture: Picture): Promise<Blob> {
+  const layout = layoutPicture(picture);
   const image = document.createElement("canvas");
-  image.width = canvas.width + 2 * EDGE * ratio;
-  image.height = (EDGE + TITLE + height + computeLegendHeight(legend) + EDGE) * ratio;
+  image.width = layout.width * SCALE;
+  image.height = layout.height * SCALE;
   const context = image.getContext("2d");
   if (!context) throw new Error("cannot export the chart: the browser provides no canvas");
-  context.scale(ratio, ratio);
+  context.scale(SCALE, SCALE);
   context.fillStyle = resolveColour("--page");
-  context.fillRect(0, 0, image.width, image.height);
-  context.fillStyle = resolveColour("--text");
-  context.font = `600 14px ${FONT}`;
-  context.fillText(title, EDGE, EDGE + 14);
-  context.drawImage(canvas, EDGE, EDGE + TITLE, width, height);
-  context.translate(EDGE, EDGE + TITLE + height);
-  for (const entry of legend) drawEntry(context, entry);
+  context.fillRect(0, 0, layout.width, layout.height);
+  drawWords(context, picture, layout);
+  paint(context, picture.curves, layout.area, 1);
+  if (picture.best !== undefined) paintBest(context, layout.area, picture.best);
+  context.translate(layout.area.left, layout.legendTop);
+  for (const entry of layout.legend) drawEntry(context, entry);
   return new Promise((done, fail) =>
     image.toBlob(
       (blob) =>
@@ -41,6 +31,37 @@ export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
       "image/png",
     ),
   );
+}
+
+/** Title, source, axes and their labels. */
+function drawWords(context: CanvasRenderingContext2D, picture: Picture, layout: Layout) {
+  const { area, xTicks, yTicks } = layout;
+  const bottom = area.top + area.height;
+  context.fillStyle = resolveColour("--text");
+  context.font = `600 14px ${FONT}`;
+  context.fillText(picture.title, area.left, 22);
+  context.fillStyle = resolveColour("--secondary");
+  context.font = `12px ${FONT}`;
+  if (picture.source) context.fillText(picture.source, area.left, 42);
+  context.strokeStyle = resolveColour("--line");
+  context.lineWidth = 1;
+  context.textAlign = "right";
+  for (const { at, label } of yTicks) {
+    context.beginPath();
+    context.moveTo(area.left, at);
+    context.lineTo(area.left + area.width, at);
+    context.stroke();
+    context.fillText(label, area.left - 6, at + 4);
+  }
+  context.textAlign = "center";
+  for (const { at, label } of xTicks) context.fillText(label, at, bottom + 18);
+  context.fillText(picture.xLabel, area.left + area.width / 2, bottom + 36);
+  context.save();
+  context.translate(16, area.top + area.height / 2);
+  context.rotate(-Math.PI / 2);
+  context.fillText(picture.title, 0, 0, area.height);
+  context.restore();
+  context.textAlign = "left";
 }
 
 function drawEntry(context: CanvasRenderingContext2D, { left, top, label, rank }: LegendEntry) {

@@ -1,3 +1,5 @@
+import type { Series } from "./series";
+
 /** A metric report of the API. */
 export interface Point {
   batches?: number;
@@ -6,27 +8,61 @@ export interface Point {
   values?: object;
 }
 
+/** The reported value of a metric. */
+export const getValue = (point: Point, metric: string): unknown =>
+  (point.values as Record<string, unknown> | undefined)?.[metric];
+
 /** The x axis of a chart. */
 export type XAxis = "batches" | "epochs" | "time";
 export const X_AXES: readonly XAxis[] = ["batches", "epochs", "time"];
+
+/** A reported value; the API sends NaN and infinities as texts. Undefined for other texts, lists and objects. */
+export function parseReported(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  const isInvalid = value === "NaN" || value === "Infinity" || value === "-Infinity";
+  return isInvalid ? Number(value) : undefined;
+}
+
+/** A value to draw: infinities are gaps, like NaN. */
+export const toY = (value: number | undefined) =>
+  value !== undefined && Number.isFinite(value) ? value : NaN;
+
+/** The values that are NaN or infinite, by their x; none as an empty object, to be spread into a series. */
+export function selectInvalid(
+  x: ArrayLike<number>,
+  values: readonly (number | undefined)[],
+): Pick<Series, "invalid"> {
+  const invalid = new Map<number, number>();
+  values.forEach((value, i) => {
+    if (value !== undefined && !Number.isFinite(value)) invalid.set(x[i] ?? NaN, value);
+  });
+  return invalid.size > 0 ? { invalid } : {};
+}
 
 /**
  * The columns of a metric's curve. Time is in seconds since the first point. Without reported epochs the
  * columns are empty.
  */
-export function toColumns(points: readonly Point[], metric: string, axis: XAxis) {
+export function toColumns(
+  points: readonly Point[],
+  metric: string,
+  axis: XAxis,
+): { x: Float64Array; y: Float64Array } & Pick<Series, "invalid"> {
   const first = Date.parse(points[0]?.time ?? "");
   const x = Float64Array.from(points, (point) => {
     if (axis === "batches") return point.batches ?? 0;
     if (axis === "epochs") return point.epoch ?? NaN;
     return (Date.parse(point.time ?? "") - first) / 1000;
   });
-  const y = Float64Array.from(points, (point) => {
-    const value = (point.values as Record<string, unknown> | undefined)?.[metric];
-    return typeof value === "number" ? value : NaN;
-  });
-  return x.every(Number.isFinite) ? { x, y } : { x: new Float64Array(), y: new Float64Array() };
+  if (!x.every(Number.isFinite)) return { x: new Float64Array(), y: new Float64Array() };
+  const values = points.map((point) => parseReported(getValue(point, metric)));
+  return { x, y: Float64Array.from(values, toY), ...selectInvalid(x, values) };
 }
+
+/** Whether a metric's values are texts, lists or objects, which no chart can show. */
+export const areTexts = (points: readonly Point[], metric: string): boolean =>
+  points.length > 0 &&
+  points.every((point) => parseReported(getValue(point, metric)) === undefined);
 
 /**
  * Sorts points by the axis: a system metric's report number restarts with each attempt, but time does not.

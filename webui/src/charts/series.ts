@@ -7,6 +7,8 @@ export interface Series {
   y: ArrayLike<number>;
   /** Index in the page's order of series, from 0; decides the colour. */
   rank: number;
+  /** The reported values that are NaN or infinite, by their x; there `y` is NaN. */
+  invalid?: ReadonlyMap<number, number>;
   /** Positions of checkpoints: ticks on the x axis. */
   checkpoints?: readonly number[];
   /** Positions of restarts: vertical lines. */

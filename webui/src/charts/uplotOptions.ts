@@ -1,7 +1,7 @@
 import type uPlot from "uplot";
-import { formatNumber } from "./format";
 import type { Near } from "./nearest";
 import { resolveColour } from "./theme";
+import { formatTicks, formatTicksBy, isIntegerAxis } from "./ticks";
 import type { Range } from "./view";
 
 /** The options of a plot. */
@@ -12,7 +12,8 @@ export interface PlotOptions {
   /** Charts with the same key share the crosshair. */
   syncKey?: string;
   xLabel: string;
-  formatX: (x: number) => string;
+  /** Default: as many digits as keep the ticks apart. */
+  formatX?: ((x: number) => string) | undefined;
   /**
    * Called with the curves near the crosshair and its position in pixels; with an empty list when the
    * crosshair leaves.
@@ -27,6 +28,9 @@ export interface PlotOptions {
 const LINEAR: uPlot.Scale.Distr.Linear = 1;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
 const LOGARITHMIC: uPlot.Scale.Distr.Logarithmic = 3;
+
+// The distances between ticks that uPlot may choose for integers.
+const INTEGERS = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
 /** uPlot's options for axes, crosshair and drag, without curves. `reset` handles a double click. */
 export function uplotOptions(
@@ -75,15 +79,20 @@ export function uplotOptions(
         labelSize: 18,
         labelFont: "12px system-ui, sans-serif",
         size: 30,
-        values: (_, ticks) => ticks.map(options.formatX),
+        ...(isIntegerAxis(options.xLabel) && { incrs: INTEGERS }),
+        values: (_, ticks) =>
+          options.formatX ? formatTicksBy(ticks, options.formatX) : formatTicks(ticks),
       },
       {
         ...axis,
         grid: { stroke: () => resolveColour("--line"), width: 1 },
         size: 58,
         // uPlot passes null for ticks of a logarithmic axis that are not powers of ten.
-        values: (_, ticks) =>
-          ticks.map((tick: number | null) => (tick == null ? "" : formatNumber(tick))),
+        values: (_, ticks: (number | null)[]) => {
+          const labelled = ticks.filter((tick) => tick !== null);
+          const labels = formatTicks(labelled);
+          return ticks.map((tick) => (tick === null ? "" : (labels[labelled.indexOf(tick)] ?? "")));
+        },
       },
     ],
     series: [{}, { scale: "y", show: true, stroke: "transparent", points: { show: false } }],

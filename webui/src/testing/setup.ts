@@ -12,5 +12,8 @@ HTMLDialogElement.prototype.close = function () {
   this.open = false;
 };
 
+// jsdom has no layout.
+Element.prototype.scrollIntoView = () => undefined;
+
 // Generous, for loaded machines.
 configure({ asyncUtilTimeout: 30_000 });

@@ -26,6 +26,7 @@ _FULL_PAUSE = 0.1
 _BEST_TIMEOUT = 1.0  # Seconds to wait for the master's answer to a validation.
 _CLOSE_TIMEOUT = 5.0
 _KILL_TIMEOUT = 10.0  # Seconds until a killed process has exited.
+_INVALID_ARGUMENT = 3  # gRPC's status code of a refused report.
 _JOIN_TIMEOUT = 5.0  # Seconds; a thread that is connecting does not notice that it should stop.
 
 
@@ -33,7 +34,8 @@ class ReportQueue:
     """Sends reports to the master on a thread of its own.
 
     Reports that earlier attempts of the trial have left are sent first, under their run IDs. Any
-    thread may call. Calls raise MasterError after the master has refused a report.
+    thread may call. Calls raise MasterError after the master has refused a report; the reports that
+    it does not refuse are still sent.
 
     Args:
         master: A connection for the use of this queue only.
@@ -60,6 +62,7 @@ class ReportQueue:
         on_sent: Callable[[list[bytes]], None] | None = None,
     ) -> None:
         self._master = master
+        master.retry_proxy_errors = True  # An answer of a proxy says nothing about the reports.
         self._allocation, self._trial = allocation_id, trial_id
         self._folder, self._run, self._limit = folder, run, limit
         self._on_over, self._close_timeout = on_over, close_timeout
@@ -77,9 +80,12 @@ class ReportQueue:
             True,
         )
         self._busy = True  # With the reports of earlier attempts.
+        # How many of the next records are sent one by one, because the master has refused them together.
+        self._singly = 0
         self._urgent = False
         self._stopping = False
         self._failure: MasterError | None = None
+        self._ended = False  # Nothing more is sent, because of the failure.
         self._thread = threading.Thread(target=self._send_all, name="det-reports", daemon=True)
         self._thread.start()
 
@@ -133,7 +139,9 @@ class ReportQueue:
         with self._changed:
             self._urgent = True
             self._wake.set()
-            return self._changed.wait_for(self._idle, timeout)
+            idle = self._changed.wait_for(lambda: self._ended or self._idle(), timeout)
+            self._raise_failure()
+            return idle
 
     def forget(self) -> None:
         """Deletes all reports, because the master has ended the run."""
@@ -159,7 +167,6 @@ class ReportQueue:
             self._outbox.close()
 
     def _idle(self) -> bool:
-        self._raise_failure()
         return not len(self._outbox) and not self._busy and self._progress is None
 
     def _raise_failure(self) -> None:
@@ -181,43 +188,44 @@ class ReportQueue:
                 while not self._stopping and self._send_next():
                     pass
         except RunIsOver as error:
-            self._fail(error)
+            self._end(error)
             self.forget()
             if self._on_over:
                 self._on_over(error)
         except MasterError as error:
             if not self._stopping:
-                self._fail(error)
+                self._end(error)
         except Exception as error:  # Every exception: callers that wait would wait forever.
-            self._fail(MasterError(f"cannot send reports: {error!r}"))
+            self._end(MasterError(f"cannot send reports: {error!r}"))
+
+    def _end(self, error: MasterError) -> None:
+        with self._changed:
+            self._failure, self._ended = error, True
+            self._changed.notify_all()
 
     def _fail(self, error: MasterError) -> None:
+        """Lets later calls raise the first refusal of a report."""
         with self._changed:
-            self._failure = error
+            self._failure = self._failure or error
             self._changed.notify_all()
 
     def _send_next(self) -> bool:
         """Sends the next batch; returns False if nothing is waiting."""
         with self._changed:
-            records = self._outbox.front(_BATCH_RECORDS, _BATCH_BYTES)
+            records = self._front(self._outbox)
             progress, self._progress = (None, self._progress) if records else (self._progress, None)
             self._busy = bool(records) or progress is not None
         if records:
-            try:
-                count, best = self._send(records, self._run)
-                self._tell_sent(records[:count])
-            except MasterError as error:
-                count, best = _count_batch(records), False
-                if not _is_refusal(error, records):
-                    raise
-                self._fail(error)  # Later calls raise it. What the master did not refuse is stored.
+            done, best = self._send(records, self._run, self._fail, self._tell_sent)
+            if not done:
+                return True
         elif progress is not None:
             self._post("ReportProgress", {"progress": progress})
         with self._changed:
             if records:
-                self._outbox.remove_front(count)
-                self._sent += count
-                if records[count - 1][:1] == VALIDATION:
+                self._outbox.remove_front(len(records))
+                self._sent += len(records)
+                if records[-1][:1] == VALIDATION:
                     self._best = (self._sent, best)
             self._busy = False
             self._changed.notify_all()
@@ -232,18 +240,47 @@ class ReportQueue:
             _log(f"WARNING: metrics are no longer copied to event files: {error}")
             self._on_sent = None
 
-    def _send(self, records: list[bytes], run: int) -> tuple[int, bool]:
-        """Sends the first records of a list.
+    def _front(self, outbox: Outbox) -> list[bytes]:
+        """Returns the records to send in the next call."""
+        records = outbox.front(1 if self._singly else _BATCH_RECORDS, _BATCH_BYTES)
+        return records[: _count_batch(records)]
+
+    def _send(
+        self,
+        records: list[bytes],
+        run: int,
+        on_refused: Callable[[MasterError], None],
+        on_sent: Callable[[list[bytes]], None],
+    ) -> tuple[bool, bool]:
+        """Sends records that _front() has returned.
+
+        If the master refuses several records, it may have stored some, all but one, or none: the
+        next calls send them one by one, and the master ignores those that it has.
 
         Returns:
-            How many were sent, and whether the last of them is the best validation.
+            Whether the records can be removed, and whether the last is the best validation.
         """
+        try:
+            best = self._call(records, run)
+        except MasterError as error:
+            if error.code != _INVALID_ARGUMENT:
+                raise
+            if len(records) > 1:
+                self._singly = len(records)
+                return False, False
+            on_refused(error)
+            best = False
+        else:
+            on_sent(records)
+        self._singly = max(self._singly - len(records), 0)
+        return True, best
+
+    def _call(self, records: list[bytes], run: int) -> bool:
         if records[0][:1] == CHECKPOINT:
             self._post("ReportCheckpoint", json.loads(records[0][1:]))
-            return 1, False
-        count = _count_batch(records)
-        answer = self._master.post(SERVICE + "ReportMetrics", self._batch(records[:count], run))
-        return count, bool(answer.get("bestSoFar", False))
+            return False
+        answer = self._master.post(SERVICE + "ReportMetrics", self._batch(records, run))
+        return bool(answer.get("bestSoFar", False))
 
     def _batch(self, records: list[bytes], run: int) -> bytes:
         head = json.dumps(
@@ -269,28 +306,30 @@ class ReportQueue:
             self._send_leftover(left, run)
 
     def _send_leftover(self, left: Outbox, run: int) -> None:
-        count = len(left)
+        count, refused = len(left), 0
+
+        def warn(error: MasterError) -> None:
+            nonlocal refused
+            refused += 1
+            _log(f"WARNING: the master refused a report of run {run}: {error}")
+
         try:
             while len(left) and not self._stopping:
-                records = left.front(_BATCH_RECORDS, _BATCH_BYTES)
-                try:
-                    self._send(records, run)
-                except MasterError as error:
-                    if not _is_refusal(error, records):
-                        raise
-                    _log(f"WARNING: the master refused a report of run {run}: {error}")
-                left.remove_front(_count_batch(records))
+                records = self._front(left)
+                if self._send(records, run, warn, lambda _: None)[0]:
+                    left.remove_front(len(records))
         except RunIsOver:
             raise
         except MasterError as error:
-            if error.status == 0:
+            if not error.code:  # It is not the master that refused them.
                 raise
             _log(f"WARNING: unsent reports of run {run} are lost: {error}")
             left.forget()
         finally:
+            self._singly = 0
             left.close()
-        if count:
-            _log(f"INFO: sent {count} reports of run {run}")
+        if count > refused:
+            _log(f"INFO: sent {count - refused} reports of run {run}")
 
 
 def _count_batch(records: list[bytes]) -> int:
@@ -303,11 +342,6 @@ def _count_batch(records: list[bytes]) -> int:
         if record[:1] == VALIDATION:
             break  # The answer refers to the last record.
     return count
-
-
-def _is_refusal(error: MasterError, records: list[bytes]) -> bool:
-    """Whether the master refused one of the metrics, and stored the others of the call."""
-    return error.status == 400 and records[0][:1] != CHECKPOINT and not isinstance(error, RunIsOver)
 
 
 def _log(line: str) -> None:

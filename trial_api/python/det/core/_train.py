@@ -8,7 +8,7 @@ import pathlib
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Callable
+from typing import Callable, cast
 
 from det._errors import MasterError
 from det._info import TrialInfo
@@ -333,10 +333,9 @@ class ClusterTrain(TrainContext):
         return self._master.get(f"/api/v1/runs/{self._trial.trial_id}/metadata").get("metadata")
 
     def set_metadata(self, metadata: JsonObject) -> None:
-        self._master.post(
-            f"/api/v1/runs/{self._trial.trial_id}/metadata",
-            {"runId": self._trial.trial_id, "metadata": _json.to_json(metadata)},
-        )
+        body: JsonObject = {"runId": self._trial.trial_id}
+        body["metadata"] = cast(JsonObject, _json.to_json(metadata))
+        self._master.post(f"/api/v1/runs/{self._trial.trial_id}/metadata", body)
 
     def get_tensorboard_path(self) -> pathlib.Path:
         self._tensorboard.mkdir(parents=True, exist_ok=True)

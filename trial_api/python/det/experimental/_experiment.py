@@ -141,7 +141,8 @@ class Trial:
             f"/api/v1/trials/{self.id}/logs", follow=follow or None, **filters
         ):
             rank = line.get("rankId")
-            text = str(line.get("log", "")).removesuffix("\n")
+            # The line of a progress bar ends in \r.
+            text = str(line.get("log", "")).removesuffix("\n").removesuffix("\r")
             yield text + "\n" if rank is None else f"[rank={rank}] {text}\n"
 
     logs = iter_logs

@@ -23,6 +23,7 @@ GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
 _CAUSE = 5.0  # Seconds to wait for the rank that another rank has lost.
 _BLOCK = 1 << 16
 _MAX_LINE = 1 << 20
+_RETURN_DELAY = 0.1  # Seconds to wait for the rest of a \r\n.
 _LAST_BLOCKS = 64  # More than a pipe can contain after a rank has exited.
 # Errors of a rank that lost another: those of this package, Gloo, NCCL, Horovod and sockets.
 _OTHER_GONE = re.compile(
@@ -70,6 +71,8 @@ class _Pipe:
         self.source, self._target = source, target
         self._prefix = b"" if rank is None else f"[rank={rank}] ".encode()
         self._rest = b""
+        self._read_at = 0.0
+        self._flushed = b""  # The line that flush_return() has forwarded, if only \r followed.
         self.last = b""  # The last line that is not empty.
         self.failed: list[bytes] = []  # Failures of ranks that another program has started.
         os.set_blocking(source.fileno(), False)
@@ -84,20 +87,55 @@ class _Pipe:
                 block = os.read(self.source.fileno(), _BLOCK)
             except BlockingIOError:
                 return True
+            self._read_at = time.monotonic()
             self._write(block)
             if not block:
                 return False
         return True
 
+    def flush_when_idle(self) -> float | None:
+        """Calls flush_return() if the rank is idle; returns the seconds until the next call is due."""
+        if not self._has_return():
+            return None
+        left = self._read_at + _RETURN_DELAY - time.monotonic()
+        if left > 0:
+            return left
+        self.flush_return()
+        return None
+
+    def flush_return(self) -> None:
+        r"""Forwards a line that ends in a \r, which may be the last state of a progress bar for long.
+
+        If a \n follows, the line is forwarded again with it, because nothing overwrites it.
+        """
+        if self._has_return():
+            self._flushed, self._rest = self._rest, b""
+            self._forward([self._flushed])
+
+    def _has_return(self) -> bool:
+        return len(self._rest) > 1 and self._rest.endswith(b"\r")
+
     def _write(self, block: bytes) -> None:
-        lines = (self._rest + block).split(b"\n")
-        self._rest = lines.pop()
+        if self._flushed and block:
+            block = block.lstrip(b"\r")
+            if not block:
+                return
+            if block.startswith(b"\n"):
+                self._rest = self._flushed[:-1]
+            self._flushed = b""
+        # A progress bar ends its lines by \r, which are lines of this rank, too.
+        lines = (self._rest + block).splitlines(keepends=True)
+        # The last line is not complete; a \r at its end may be the half of a \r\n.
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         if not block or len(self._rest) > _MAX_LINE:
             if self._rest:
-                lines.append(self._rest)
+                lines.append(self._rest.rstrip(b"\r") + b"\n")
             self._rest = b""
+        self._forward([line for line in lines if line != b"\r"])
+
+    def _forward(self, lines: list[bytes]) -> None:
         if lines:
-            self._target.write(b"".join(self._prefix + line + b"\n" for line in lines))
+            self._target.write(b"".join(self._prefix + line for line in lines))
             self._target.flush()
             self.last = next((line for line in reversed(lines) if line.strip()), self.last)
             if not self._prefix:
@@ -263,7 +301,9 @@ def _watch(
             for pipe in one.pipes:
                 selector.register(pipe.source, selectors.EVENT_READ, pipe)
         while any(one.alive for one in running):
-            events = selector.select(failure.left())
+            pauses = [pipe.flush_when_idle() for one in running for pipe in one.pipes]
+            pauses.append(failure.left())
+            events = selector.select(min((p for p in pauses if p is not None), default=None))
             # Output comes first: that of a rank belongs before the message about its failure.
             for key, _ in events:
                 if isinstance(key.data, _Pipe) and not key.data.copy():

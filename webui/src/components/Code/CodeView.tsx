@@ -1,3 +1,4 @@
+import { formatCount } from "@/text";
 import styles from "./Code.module.css";
 
 // Browsers become slow with more lines; the download has the whole file.
@@ -16,7 +17,7 @@ export function CodeView({ text, label }: { text: string; label: string }) {
           {line + "\n"}
         </span>
       ))}
-      {lines.length > MAX_LINES && `… and ${lines.length - MAX_LINES} more lines`}
+      {lines.length > MAX_LINES && `… and ${formatCount(lines.length - MAX_LINES, "more line")}`}
     </pre>
   );
 }

@@ -16,7 +16,7 @@ it("reports identical texts", () => {
 it("truncates long texts and counts the omitted lines", () => {
   const long = Array.from({ length: 6000 }, (_, i) => `line ${i}`).join("\n");
   render(<DiffView before={`old\n${long}`} after={`new\n${long}`} />);
-  expect(screen.getByText(/… and 1002 more lines/)).toBeInTheDocument();
+  expect(screen.getByText(/… and 1,002 more lines/)).toBeInTheDocument();
 });
 
 it("shows context around changes and counts unchanged lines", () => {

@@ -72,7 +72,7 @@ export function DiffView({ before, after, around }: Props) {
           {`${line.mark} ${line.text}\n`}
         </span>
       ))}
-      {lines.length > MAX_LINES && `… and ${lines.length - MAX_LINES} more lines`}
+      {lines.length > MAX_LINES && `… and ${formatCount(lines.length - MAX_LINES, "more line")}`}
     </pre>
   );
 }

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { Link } from "react-router";
 import { readMetricCsv } from "@/api/metricCsv";
 import { buildSeries } from "@/api/trialPoints";
@@ -6,11 +6,14 @@ import type { Metric } from "@/api/trialQueries";
 import type { Message } from "@/api/types";
 import { formatNumber, seconds } from "@/charts/format";
 import { LineChart } from "@/charts/LineChart";
-import type { XAxis } from "@/charts/points";
+import { areTexts, type XAxis } from "@/charts/points";
 import { Swatch } from "@/charts/Swatch";
-import { AxisChoice, useAxis } from "../ChartView/AxisChoice";
+import { AxisChoice, haveEpochs, useAxis } from "../ChartView/AxisChoice";
 import { useChartView } from "../ChartView/useChartView";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
+import { lazyPart } from "../LazyPart/lazyPart";
+import { MetricValues } from "../MetricValues/MetricValues";
+import { LogPolicy } from "../State/LogPolicy";
 import { State } from "../State/State";
 import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
@@ -19,8 +22,8 @@ import { isTerminal } from "@/api/states";
 import { useCurves, useLiveUpdates, useNames, useTrials } from "./useComparison";
 
 // Loaded on demand: it brings the diff library.
-const ExperimentDiff = lazy(() =>
-  import("./ExperimentDiff").then((part) => ({ default: part.ExperimentDiff })),
+const ExperimentDiff = lazyPart(() =>
+  import("./ExperimentDiff").then((part) => part.ExperimentDiff),
 );
 
 /** Compares trials: curves, hyperparameters, configurations and code. */
@@ -59,7 +62,7 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
                       </Link>
                     </td>
                     <td>
-                      <State state={trial.state} />
+                      <State state={trial.state} /> <LogPolicy name={trial.logPolicyMatched} />
                     </td>
                     <td className="number">
                       {experiment?.searcherMetric}{" "}
@@ -76,7 +79,7 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
         ([id, experiment]) =>
           experiment && !isTerminal(experiment.state) && <LiveUpdates key={id} experimentId={id} />,
       )}
-      {metrics.length > 0 && <AxisChoice axis={axis} />}
+      {metrics.length > 0 && <AxisChoice axis={axis} hasEpochs={haveEpochs(metrics)} />}
       <div className={styles.charts}>
         {metrics.map((metric) => (
           <Curves
@@ -89,16 +92,14 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
         ))}
       </div>
       <HyperparameterTable trials={trials} />
-      <Suspense>
-        {known.slice(1).map((experiment, i) => (
-          <ExperimentDiff
-            key={experiment.id}
-            first={known[0] ?? {}}
-            second={experiment}
-            isOpen={i === 0}
-          />
-        ))}
-      </Suspense>
+      {known.slice(1).map((experiment, i) => (
+        <ExperimentDiff
+          key={experiment.id}
+          first={known[0] ?? {}}
+          second={experiment}
+          isOpen={i === 0}
+        />
+      ))}
     </div>
   );
 }
@@ -124,9 +125,13 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
     [points, metric.name, axis, ids],
   );
   if (error) return <ErrorPanel error={error} />;
+  const title = `${metric.group} ${metric.name}`;
+  const texts = points.filter((each) => areTexts(each.points, metric.name));
+  if (texts.length > 0) return <MetricValues title={title} metric={metric.name} trials={texts} />;
   return (
     <LineChart
-      title={`${metric.group} ${metric.name}`}
+      title={title}
+      source={`Trials ${ids.join(", ")}`}
       series={series}
       xLabel={axis}
       syncKey="compare"

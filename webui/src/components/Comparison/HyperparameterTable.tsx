@@ -1,10 +1,9 @@
 import type { Message } from "@/api/types";
 import { ParamCheck } from "../Page/Filters";
 import { useParam } from "../Page/useParam";
+import { Value } from "../Value/Value";
 import styles from "./Comparison.module.css";
 import { compareLeaves } from "./differences";
-
-const shown = (value: unknown) => (value === undefined ? "–" : JSON.stringify(value));
 
 /**
  * The hyperparameters in which trials differ; optionally also the identical ones, with the differing ones
@@ -42,7 +41,9 @@ export function HyperparameterTable({ trials }: { trials: readonly Message["Tria
                     {differs && all === "yes" && <span title="Values differ"> ≠</span>}
                   </td>
                   {values.map((value, i) => (
-                    <td key={i}>{shown(value)}</td>
+                    <td key={i}>
+                      <Value value={value} />
+                    </td>
                   ))}
                 </tr>
               ))}

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Icon } from "../Icon/Icon";
 import { copyText } from "./copy";
 import styles from "./CopyText.module.css";
 
@@ -24,18 +25,8 @@ export function CopyText({ text, label }: Props) {
     >
       <code>{label ?? text}</code>
       <span className={styles.mark} aria-live="polite">
-        {status || <CopyIcon />}
+        {status || <Icon name="copy" />}
       </span>
     </button>
-  );
-}
-
-// Drawn, because not every font has a character for it.
-function CopyIcon() {
-  return (
-    <svg aria-hidden width="12" height="12" viewBox="0 0 12 12" fill="none" stroke="currentColor">
-      <rect x="3.5" y="3.5" width="8" height="8" rx="1" />
-      <path d="M1.5 8.5h-1v-8h8v1" />
-    </svg>
   );
 }

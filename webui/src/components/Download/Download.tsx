@@ -8,8 +8,8 @@ interface Props {
   label: string;
   /** The file name. */
   name: string;
-  /** The expected size in bytes. */
-  size: number;
+  /** The expected size in bytes, if it is known. */
+  size?: number;
   /** Reads the content and reports the number of bytes read. */
   read: (signal: AbortSignal, onBytes: (bytes: number) => void) => Promise<Blob>;
 }
@@ -38,9 +38,14 @@ export function Download({ label, name, size, read }: Props) {
     <>
       {download.isPending ? (
         <>
-          <progress aria-label={label} value={bytes} max={Math.max(size, 1)} />
+          {size === undefined ? (
+            <progress aria-label={label} />
+          ) : (
+            <progress aria-label={label} value={bytes} max={Math.max(size, 1)} />
+          )}
           <span>
-            {formatBytes(bytes)} of {formatBytes(size)}
+            {formatBytes(bytes)}
+            {size !== undefined && ` of ${formatBytes(size)}`}
           </span>
           <button type="button" onClick={() => aborter.current?.abort()}>
             Cancel

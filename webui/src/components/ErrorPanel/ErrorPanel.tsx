@@ -1,3 +1,4 @@
+import { ApiError } from "@/api/client";
 import styles from "./ErrorPanel.module.css";
 import { RequestId } from "./RequestId";
 
@@ -7,6 +8,10 @@ interface Props {
   onRetry?: () => void;
 }
 
+// Another try gets the same answer.
+const isFinal = (error: unknown) =>
+  error instanceof ApiError && (error.status === 403 || error.status === 404);
+
 /** An error message and its request ID. */
 export function ErrorPanel({ error, onRetry }: Props) {
   const message = error instanceof Error ? error.message : String(error);
@@ -14,9 +19,9 @@ export function ErrorPanel({ error, onRetry }: Props) {
     <div className={styles.panel} role="alert">
       <p>{message}</p>
       <RequestId error={error} />
-      {onRetry && (
+      {onRetry && !isFinal(error) && (
         <button type="button" onClick={onRetry}>
-          Try again
+          Retry
         </button>
       )}
     </div>

@@ -4,6 +4,7 @@ import { useOverviewStream } from "@/api/useOverview";
 import { Palette } from "../Palette/Palette";
 import { Shortcuts } from "../Palette/Shortcuts";
 import { Breadcrumb } from "./Breadcrumb";
+import { ConnectionBanner } from "./ConnectionBanner";
 import { Pulse } from "./Pulse";
 import { Rail } from "./Rail";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
@@ -36,6 +37,7 @@ export function Frame() {
         {stream.error && <ErrorPanel error={stream.error} />}
         <Outlet context={context} />
       </main>
+      <ConnectionBanner live={stream.live || stream.error !== null} />
     </div>
   );
 }

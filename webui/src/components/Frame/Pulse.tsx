@@ -1,4 +1,5 @@
 import { useOverview } from "@/api/useOverview";
+import { formatCount } from "@/text";
 import { Meter } from "../Meter/Meter";
 import styles from "./Frame.module.css";
 
@@ -14,7 +15,7 @@ export function Pulse({ live }: { live: boolean }) {
     >
       <Meter label="Slots in use" value={slotsInUse} all={slots} />
       <span>
-        {slotsInUse} / {slots} slots
+        {slotsInUse} / {formatCount(slots, "slot")}
       </span>
       <span className={styles.label}>{live ? `${jobsWaiting} queued` : "not connected"}</span>
     </div>

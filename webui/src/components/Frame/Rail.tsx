@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { NavLink } from "react-router";
 import { paths } from "@/paths";
+import { Icon } from "../Icon/Icon";
 import { navItems } from "./navItems";
 import styles from "./Frame.module.css";
 
@@ -9,12 +10,12 @@ export function Rail({ foot }: { foot?: ReactNode }) {
   return (
     <div className={styles.rail}>
       <NavLink to={paths.home} className={styles.logo} aria-label="Resolute home">
-        <span aria-hidden>◆</span>
+        <Icon name="logo" />
       </NavLink>
       <nav aria-label="Main navigation">
-        {navItems.map(({ to, label, mark }) => (
+        {navItems.map(({ to, label, icon }) => (
           <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.link}>
-            <span aria-hidden>{mark}</span>
+            <Icon name={icon} />
             <span className={styles.label}>{label}</span>
           </NavLink>
         ))}
@@ -23,7 +24,7 @@ export function Rail({ foot }: { foot?: ReactNode }) {
           title="Administration"
           className={`${styles.link} ${styles.apart}`}
         >
-          <span aria-hidden>⚙</span>
+          <Icon name="admin" />
           <span className={styles.label}>Admin</span>
         </NavLink>
       </nav>

@@ -1,8 +1,8 @@
 import { useState } from "react";
+import { Icon } from "../Icon/Icon";
 
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
-const marks: Record<Theme, string> = { system: "◐", light: "○", dark: "●" };
 
 function read(): Theme {
   const kept = localStorage.getItem("theme");
@@ -31,7 +31,7 @@ export function ThemeSwitch() {
       title={`Theme: ${theme}. Switch to ${next}`}
       aria-label={`Theme: ${theme}. Switch to ${next}`}
     >
-      <span aria-hidden>{marks[theme]}</span>
+      <Icon name={theme} />
     </button>
   );
 }

@@ -3,6 +3,7 @@ import { useNavigate } from "react-router";
 import { api } from "@/api/client";
 import { session } from "@/api/session";
 import { useMe } from "@/api/useMe";
+import { Popover } from "../Popover/Popover";
 import { paths } from "@/paths";
 import styles from "./Frame.module.css";
 
@@ -21,17 +22,22 @@ export function UserMenu() {
   };
   if (!me) return null;
   return (
-    <details className={styles.menu}>
-      <summary>
-        <span aria-hidden>{(me.displayName || me.username || "?").slice(0, 2).toUpperCase()}</span>
-        <span className="visually-hidden">Signed in as {me.username}</span>
-      </summary>
-      <div className={styles.menuBody}>
-        <p>{me.displayName || me.username}</p>
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
-      </div>
-    </details>
+    <Popover
+      size="menu"
+      buttonClass={styles.user}
+      label={
+        <>
+          <span aria-hidden>
+            {(me.displayName || me.username || "?").slice(0, 2).toUpperCase()}
+          </span>
+          <span className="visually-hidden">Signed in as {me.username}</span>
+        </>
+      }
+    >
+      <p>{me.displayName || me.username}</p>
+      <button type="button" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </Popover>
   );
 }

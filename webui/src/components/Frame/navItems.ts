@@ -1,22 +1,27 @@
 import type { PermissionName } from "@/api/usePermissions";
 import { paths } from "@/paths";
+import type { IconName } from "../Icon/Icon";
 
-/** A page in the navigation and the palette. */
+/** A page in the palette. */
 export interface NavItem {
   to: string;
   label: string;
-  mark: string;
   /** The key that opens the page after `g`. */
   key: string;
 }
 
+/** A page in the navigation, too. */
+export interface RailItem extends NavItem {
+  icon: IconName;
+}
+
 /** In the rail's order. */
-export const navItems: NavItem[] = [
-  { to: paths.home, label: "Home", mark: "⌂", key: "h" },
-  { to: paths.experiments, label: "Experiments", mark: "≡", key: "e" },
-  { to: paths.cluster, label: "Cluster", mark: "▦", key: "c" },
-  { to: paths.models, label: "Models", mark: "◈", key: "m" },
-  { to: paths.workspaces, label: "Workspaces", mark: "❏", key: "w" },
+export const navItems: RailItem[] = [
+  { to: paths.home, label: "Home", icon: "home", key: "h" },
+  { to: paths.experiments, label: "Experiments", icon: "experiments", key: "e" },
+  { to: paths.cluster, label: "Cluster", icon: "cluster", key: "c" },
+  { to: paths.models, label: "Models", icon: "models", key: "m" },
+  { to: paths.workspaces, label: "Workspaces", icon: "workspaces", key: "w" },
 ];
 
 /** An administration page; the rail has one entry for all of them. */
@@ -27,12 +32,12 @@ export interface AdminNavItem extends NavItem {
 
 /** In the order of their tabs. */
 export const adminNavItems: AdminNavItem[] = [
-  { to: paths.users, label: "Users", mark: "", key: "u" },
-  { to: paths.groups, label: "Groups", mark: "", key: "g" },
-  { to: paths.roles, label: "Roles", mark: "", key: "r" },
-  { to: paths.tokens, label: "Access tokens", mark: "", key: "k" },
-  { to: paths.templates, label: "Templates", mark: "", key: "t" },
-  { to: paths.policies, label: "Policies", mark: "", key: "p" },
-  { to: paths.webhooks, label: "Webhooks", mark: "", key: "b", permission: "VIEW_WEBHOOKS" },
-  { to: paths.audit, label: "Audit", mark: "", key: "a", permission: "ADMINISTRATE_USER" },
+  { to: paths.users, label: "Users", key: "u" },
+  { to: paths.groups, label: "Groups", key: "g" },
+  { to: paths.roles, label: "Roles", key: "r" },
+  { to: paths.tokens, label: "Access tokens", key: "k" },
+  { to: paths.templates, label: "Templates", key: "t" },
+  { to: paths.policies, label: "Policies", key: "p" },
+  { to: paths.webhooks, label: "Webhooks", key: "b", permission: "VIEW_WEBHOOKS" },
+  { to: paths.audit, label: "Audit", key: "a", permission: "ADMINISTRATE_USER" },
 ];

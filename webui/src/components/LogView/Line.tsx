@@ -1,5 +1,6 @@
 import { memo } from "react";
 import { formatLocalTime } from "@/format";
+import { parseAnsi, type TextStyle } from "./ansi";
 import styles from "./LogView.module.css";
 import { isError, type LogLine } from "./window";
 
@@ -25,7 +26,7 @@ export const Line = memo(function Line({
   const time = formatLocalTime(line.timestamp);
   const date = time.slice(0, 10);
   // Show the date only where it differs from the previous line's.
-  const day = date === formatLocalTime(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
+  const isNewDay = date !== formatLocalTime(previous?.timestamp).slice(0, 10);
   const isWarning = line.level === "LOG_LEVEL_WARNING";
   const kind = isError(line) ? styles.error : isWarning ? styles.warning : "";
   const { id = "" } = line;
@@ -47,13 +48,42 @@ export const Line = memo(function Line({
           onSelect(id);
         }}
       >
-        {day + time.slice(11, 23)}
+        {isNewDay && <span className={styles.date}>{date} </span>}
+        {time.slice(11, 23)}
       </a>
       <span className={styles.rank}>{line.rankId ?? ""}</span>
-      <span>{line.log ?? line.message}</span>
+      <span className={styles.message}>
+        {parseAnsi(line.log ?? line.message ?? "").map(({ text, style }, i) => {
+          const names = toClass(style);
+          return names ? (
+            <span key={i} className={names}>
+              {text}
+            </span>
+          ) : (
+            text
+          );
+        })}
+      </span>
     </div>
   );
 });
+
+/** The class names of a style; undefined if it is plain. */
+function toClass(style: TextStyle): string | undefined {
+  const { colour, background, isInverse } = style;
+  // Inverse text has a background in its colour: the text on a full one could not be read in both themes.
+  const behind = isInverse ? (colour ?? 7) : background;
+  const names = [
+    colour !== undefined && `colour${colour}`,
+    behind !== undefined && `behind${behind}`,
+    style.isBold && "bold",
+    style.isFaint && "faint",
+    style.isItalic && "italic",
+    style.isUnderlined && "underlined",
+    style.isStruck && "struck",
+  ].filter((name) => name !== false && name !== undefined);
+  return names.length > 0 ? names.map((name) => styles[name]).join(" ") : undefined;
+}
 
 /** The address of this page with a selected line. */
 export function toLineUrl(line: string, search: string): string {

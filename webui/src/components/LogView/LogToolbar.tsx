@@ -1,6 +1,8 @@
 import { CopyText } from "../CopyText/CopyText";
+import { Download } from "../Download/Download";
 import { toLineUrl } from "./Line";
 import styles from "./LogView.module.css";
+import { readText } from "./readText";
 
 interface Props {
   trialId: number;
@@ -53,13 +55,11 @@ export function LogToolbar(props: Props) {
           </button>
         </>
       )}
-      <a
-        className={styles.download}
-        href={`/api/v1/trials/${trialId}/logs`}
-        download={`trial-${trialId}.ndjson`}
-      >
-        Download
-      </a>
+      <Download
+        label="Download"
+        name={`trial-${trialId}.log`}
+        read={(signal, onBytes) => readText(trialId, signal, onBytes)}
+      />
       <span role="status" className={styles.status}>
         {status || (isFollowing ? "Following" : "")}
       </span>

@@ -1,11 +1,13 @@
-import { useCallback, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useSearchParams } from "react-router";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { EmptyState } from "../EmptyState/EmptyState";
+import { useLatest } from "@/useLatest";
 import { useParam } from "../Page/useParam";
 import { FilterForm } from "./FilterForm";
-import { hasFilters, NO_FILTERS, readFilters, writeFilters } from "./filters";
+import { foldLines } from "./fold";
+import { hasFilters, leavesGaps, NO_FILTERS, readFilters, writeFilters } from "./filters";
 import { Line } from "./Line";
 import styles from "./LogView.module.css";
 import { LogToolbar } from "./LogToolbar";
@@ -21,6 +23,9 @@ interface Props {
 const ROW = 20;
 const NEAR = 40;
 
+// The portions that are read without scrolling, while the rows are too few to scroll.
+const MAX_PORTIONS = 10;
+
 /**
  * The log of a trial, of any length: a window of it is kept and the rest is read on scrolling. The address
  * keeps the filters and the selected line (`line`).
@@ -31,7 +36,9 @@ export function LogView({ trialId, follow }: Props) {
   const search = params.toString();
   const [selected, setSelected] = useParam("line");
   const log = useLog(trialId, filters, follow, selected || undefined);
-  const { lines } = log;
+  // The lines as a terminal shows them; progress bars overwrite theirs.
+  const hasGaps = leavesGaps(filters);
+  const lines = useMemo(() => foldLines(log.lines, hasGaps), [log.lines, hasGaps]);
   const container = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(!selected);
   const [status, setStatus] = useState("");
@@ -52,7 +59,7 @@ export function LogView({ trialId, follow }: Props) {
     // Changed filters start without lines.
     if (!selected || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
-    const markedAt = selected && seen.current !== selected ? findLine(log, selected) : -1;
+    const markedAt = selected && seen.current !== selected ? findLine(log, selected, lines) : -1;
     if (markedAt >= 0) {
       element.scrollTop = Math.max(0, markedAt * ROW - element.clientHeight / 2);
       seen.current = selected;
@@ -66,6 +73,24 @@ export function LogView({ trialId, follow }: Props) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
 
+  // Many lines of a progress bar are one row: too few rows to scroll, which would read more.
+  const isShort = lines.length < 2 * NEAR && lines.length < log.lines.length;
+  // Such a log may be long: the user decides about more of it. Another address shows other lines.
+  const [filled, setFilled] = useState({ search, portions: 0 });
+  const portions = filled.search === search ? filled.portions : 0;
+  const isStopped = isShort && portions >= MAX_PORTIONS;
+  const isOlderNext = !log.hasStart && (log.hasEnd || portions % 2 === 0);
+  const isFilling =
+    isShort && !isStopped && !(log.hasStart && log.hasEnd) && !log.isReading && !log.error;
+  const latestLog = useLatest(log);
+  useEffect(() => {
+    if (!isFilling) return;
+    setFilled({ search, portions: portions + 1 });
+    const { readOlder, readNewer } = latestLog.current;
+    void (isOlderNext ? readOlder() : readNewer());
+  }, [isFilling, isOlderNext, search, portions, latestLog]);
+  const fillMore = () => setFilled({ search, portions: 0 });
+
   const getVisibleRange = () => {
     const { scrollTop = 0, clientHeight = 0 } = container.current ?? {};
     return [Math.floor(scrollTop / ROW), Math.ceil((scrollTop + clientHeight) / ROW)] as const;
@@ -76,6 +101,7 @@ export function LogView({ trialId, follow }: Props) {
     const [first, last] = getVisibleRange();
     top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
     setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < 2 * ROW);
+    if (isShort) return;
     if (first < NEAR) void log.readOlder();
     if (last > lines.length - NEAR) void log.readNewer();
   };
@@ -99,6 +125,7 @@ export function LogView({ trialId, follow }: Props) {
   const go = (move: () => Promise<void>, isEnd: boolean) => {
     setSelected("");
     setStatus("");
+    fillMore();
     top.current = undefined;
     setAtEnd(isEnd);
     void move().then(() => {
@@ -134,6 +161,11 @@ export function LogView({ trialId, follow }: Props) {
           {hasFilters(filters) ? "No lines match the filter." : "No log lines yet."}
         </EmptyState>
       )}
+      {isStopped && !log.hasStart && (
+        <button type="button" disabled={log.isReading} onClick={fillMore}>
+          Load earlier lines
+        </button>
+      )}
       <div
         ref={container}
         className={styles.lines}
@@ -162,6 +194,11 @@ export function LogView({ trialId, follow }: Props) {
           })}
         </div>
       </div>
+      {isStopped && log.hasStart && !log.hasEnd && (
+        <button type="button" disabled={log.isReading} onClick={fillMore}>
+          Load later lines
+        </button>
+      )}
     </div>
   );
 }

@@ -42,6 +42,11 @@ export function hasFilters({ level, rank, text, since, until }: LogFilters): boo
   return [level, rank, text, since, until].some(Boolean);
 }
 
+/** Whether the filters leave out lines between others of the same rank. */
+export function leavesGaps({ level, text, since, until }: LogFilters): boolean {
+  return [level, text, since, until].some(Boolean);
+}
+
 /** Writes filters into an address and keeps its other parameters. */
 export function writeFilters(params: URLSearchParams, filters: LogFilters): URLSearchParams {
   const next = new URLSearchParams(params);

@@ -4,8 +4,8 @@ import { readMessages } from "@/api/messages";
 import { watch } from "@/api/stream";
 import { useLatest } from "@/useLatest";
 import { END, rangesAround, PORTION, portionQuery } from "./prefetch";
-import { logPath, type LogFilters, type LogRange } from "./filters";
-import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
+import { leavesGaps, logPath, type LogFilters, type LogRange } from "./filters";
+import { append, EMPTY, makeWindow, prepend, type LogLine, type LogWindow } from "./window";
 
 // ms between updates with new lines
 const FRAME = 100;
@@ -36,6 +36,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const aborter = useRef<AbortController>(undefined);
   const isBusy = useRef(false);
   const name = JSON.stringify(filters);
+  const hasGaps = leavesGaps(filters);
   const client = useQueryClient();
 
   const read = useCallback(
@@ -85,7 +86,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     (how = read) =>
       move(async () => {
         const lines = await how(END);
-        setShown({ lines, hasStart: lines.length < PORTION, hasEnd: true });
+        setShown(makeWindow(lines, lines.length < PORTION, true));
       }, true),
     [move, read],
   );
@@ -93,7 +94,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     () =>
       move(async () => {
         const lines = await read({ limit: PORTION });
-        setShown({ lines, hasStart: true, hasEnd: lines.length < PORTION });
+        setShown(makeWindow(lines, true, lines.length < PORTION));
       }, true),
     [move, read],
   );
@@ -103,7 +104,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       move(async () => {
         const [before = [], after = []] = await Promise.all(rangesAround(id).map(how));
         const lines = [...before, ...after];
-        setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
+        setShown(makeWindow(lines, before.length < PORTION, after.length < PORTION));
       }, true),
     [move, read],
   );
@@ -124,7 +125,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     if (at !== undefined && !latestLines.current.some(({ id }) => id === at)) void toLine(at);
   }, [at, toLine, latestLines]);
 
-  const lastId = shown.lines[shown.lines.length - 1]?.id;
+  const { first: firstId, last: lastId } = shown;
   const latestLastId = useLatest(lastId);
   // The last lines arrive after the trial has reached its final state; the master then ends the stream.
   const follows = shown.hasEnd && (follow || !isOver);
@@ -137,7 +138,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       timer = undefined;
       const lines = waiting;
       waiting = [];
-      setShown((now) => (now.hasEnd ? append(now, lines, true) : now));
+      setShown((now) => (now.hasEnd ? append(now, lines, true, hasGaps) : now));
     };
     // A new connection resumes after the last line: a log may be long.
     let newest = latestLastId.current;
@@ -159,9 +160,8 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       clearTimeout(timer);
       if (waiting.length > 0) flush();
     };
-  }, [follows, trialId, name, latestLastId]);
+  }, [follows, trialId, name, hasGaps, latestLastId]);
 
-  const firstId = shown.lines[0]?.id;
   return {
     ...shown,
     error,
@@ -172,13 +172,13 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       move(async () => {
         if (shown.hasStart || firstId === undefined) return;
         const lines = await read({ limit: PORTION, isDescending: true, beforeId: firstId });
-        setShown((now) => prepend(now, lines, lines.length < PORTION));
+        setShown((now) => prepend(now, lines, lines.length < PORTION, hasGaps));
       }),
     readNewer: () =>
       move(async () => {
         if (shown.hasEnd || lastId === undefined) return;
         const lines = await read({ limit: PORTION, afterId: lastId });
-        setShown((now) => append(now, lines, lines.length < PORTION));
+        setShown((now) => append(now, lines, lines.length < PORTION, hasGaps));
       }),
     findError: async (fromId, isBack) => {
       let found: string | undefined;

@@ -1,4 +1,5 @@
 import type { Message } from "@/api/types";
+import { dropOverwritten } from "./fold";
 
 export type LogLine = Message["TrialLogsResponse"];
 
@@ -7,38 +8,73 @@ export interface LogWindow {
   lines: readonly LogLine[];
   hasStart: boolean;
   hasEnd: boolean;
+  /** The IDs of the first and the last line that were read; overwritten lines may have been dropped. */
+  first: string | undefined;
+  last: string | undefined;
 }
 
 /** The maximum number of lines in memory; others are read again when needed. */
 export const MAX_LINES = 5000;
 
-export const EMPTY: LogWindow = { lines: [], hasStart: false, hasEnd: false };
+// The last lines stay as they are.
+const RECENT = 500;
+
+export const EMPTY: LogWindow = makeWindow([], false, false);
+
+/** A window with lines that were read together. */
+export function makeWindow(
+  lines: readonly LogLine[],
+  hasStart: boolean,
+  hasEnd: boolean,
+): LogWindow {
+  return { lines, hasStart, hasEnd, first: lines[0]?.id, last: lines.at(-1)?.id };
+}
+
+/** Drops overwritten lines if there are too many lines. */
+const shorten = (lines: readonly LogLine[], hasGaps: boolean) =>
+  lines.length > MAX_LINES ? dropOverwritten(lines, RECENT, hasGaps) : lines;
 
 const getId = (line: LogLine | undefined) => Number(line?.id ?? 0);
 
 /** Adds older lines at the start; drops lines at the end if there are too many. */
-export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolean): LogWindow {
-  const first = getId(now.lines[0]);
-  const fresh = now.lines.length > 0 ? older.filter((line) => getId(line) < first) : older;
-  const lines = [...fresh, ...now.lines];
+export function prepend(
+  now: LogWindow,
+  older: readonly LogLine[],
+  isAll: boolean,
+  hasGaps = false,
+): LogWindow {
+  const first = Number(now.first ?? Infinity);
+  const fresh = older.filter((line) => getId(line) < first);
+  const lines = shorten([...fresh, ...now.lines], hasGaps);
   const isTooLong = lines.length > MAX_LINES;
+  const kept = isTooLong ? lines.slice(0, MAX_LINES) : lines;
   return {
-    lines: isTooLong ? lines.slice(0, MAX_LINES) : lines,
+    lines: kept,
     hasStart: now.hasStart || isAll,
     hasEnd: now.hasEnd && !isTooLong,
+    first: fresh[0]?.id ?? now.first,
+    last: isTooLong ? kept.at(-1)?.id : (now.last ?? fresh.at(-1)?.id),
   };
 }
 
 /** Adds newer lines at the end, without duplicates; drops lines at the start if there are too many. */
-export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean): LogWindow {
-  const last = getId(now.lines[now.lines.length - 1]);
+export function append(
+  now: LogWindow,
+  newer: readonly LogLine[],
+  isAll: boolean,
+  hasGaps = false,
+): LogWindow {
+  const last = Number(now.last ?? 0);
   const fresh = newer.filter((line) => getId(line) > last);
-  const lines = [...now.lines, ...fresh];
+  const lines = shorten([...now.lines, ...fresh], hasGaps);
   const isTooLong = lines.length > MAX_LINES;
+  const kept = isTooLong ? lines.slice(-MAX_LINES) : lines;
   return {
-    lines: isTooLong ? lines.slice(-MAX_LINES) : lines,
+    lines: kept,
     hasStart: now.hasStart && !isTooLong,
     hasEnd: now.hasEnd || isAll,
+    first: isTooLong ? kept[0]?.id : (now.first ?? fresh[0]?.id),
+    last: fresh.at(-1)?.id ?? now.last,
   };
 }
 
@@ -47,14 +83,17 @@ export function isError(line: LogLine | undefined): boolean {
   return line?.level === "LOG_LEVEL_ERROR" || line?.level === "LOG_LEVEL_CRITICAL";
 }
 
-/** The index of a line, or of the next visible one; -1 if it is outside the window. */
-export function findLine({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
+/** The index among `visible` of a line, or of the next visible one; -1 if it is outside the window. */
+export function findLine(
+  { first, last, hasStart, hasEnd, lines }: LogWindow,
+  id: string,
+  visible: readonly LogLine[] = lines,
+): number {
   const target = Number(id);
-  const first = lines[0];
-  const last = lines[lines.length - 1];
-  if (!hasStart && getId(first) > target) return -1;
-  if (getId(last) < target) return hasEnd ? lines.length - 1 : -1;
-  return lines.findIndex((line) => getId(line) >= target);
+  if (!hasStart && Number(first ?? 0) > target) return -1;
+  if (!hasEnd && Number(last ?? 0) < target) return -1;
+  const at = visible.findIndex((line) => getId(line) >= target);
+  return at < 0 ? visible.length - 1 : at;
 }
 
 /**

@@ -4,14 +4,14 @@ import { useKey } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
 const everywhere: [string[], string][] = [
-  [["Ctrl K", "⌘ K", "/"], "Search pages, experiments, workspaces and models"],
+  [["Ctrl K", "Cmd K", "/"], "Go to a page, experiment, trial, model or user"],
   [["?"], "Show keyboard shortcuts"],
-  [["Esc"], "Close the open dialog"],
+  [["Esc"], "Close the open dialog, menu or drawer"],
 ];
 
 const inTables: [string[], string][] = [
-  [["←", "→"], "Resize the column whose edge has the focus"],
-  [["↑", "↓"], "Move the queued job whose handle has the focus"],
+  [["Left", "Right"], "Resize the column whose edge has the focus"],
+  [["Up", "Down"], "Move the queued job whose handle has the focus"],
 ];
 
 function Keys({ rows }: { rows: [string[], string][] }) {

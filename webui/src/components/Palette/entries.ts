@@ -10,6 +10,20 @@ export interface Entry {
   hint: string;
 }
 
+// The largest ID of the API.
+const MAX_ID = 2 ** 31 - 1;
+
+/** The ID in a query: "47", "#47", "trial 47"; `kind` if the query names one. */
+export function parseId(
+  query: string,
+): { id: number; kind: "experiment" | "trial" | undefined } | undefined {
+  const [, word, digits] = /^(?:(experiment|trial)\s+)?#?(\d+)$/i.exec(query.trim()) ?? [];
+  const id = Number(digits);
+  if (!(id > 0 && id <= MAX_ID)) return undefined;
+  const kind = word?.toLowerCase();
+  return { id, kind: kind === "experiment" || kind === "trial" ? kind : undefined };
+}
+
 function isSubsequence(query: string, text: string): boolean {
   let at = 0;
   for (const letter of query) {
@@ -20,34 +34,38 @@ function isSubsequence(query: string, text: string): boolean {
 }
 
 /**
- * Finds the entries that match `query`, best first: pages, known experiments, with a query also
- * `extraEntries`, and any experiment by ID.
+ * Finds the entries that match `query`, best first: the experiment and the trial with this ID, pages, known experiments
+ * and with a query `others`, then what else the master has `found`.
  */
 export function findEntries(
   query: string,
   overview: Overview | undefined,
   pages: readonly NavItem[] = navItems,
-  extraEntries: readonly Entry[] = [],
+  others: readonly Entry[] = [],
+  found: readonly Entry[] = [],
 ): Entry[] {
   const searched = query.trim().toLowerCase();
   const { running = [], ended = [] } = overview ?? {};
-  const all = [
+  const known: Entry[] = [
     ...pages.map(({ to, label }) => ({ to, label, hint: "page" })),
     ...[...running, ...ended].map(({ id = 0, name = "" }) => ({
       to: paths.experiment(id),
       label: `${id} ${name}`,
       hint: "experiment",
     })),
-    ...(searched === "" ? [] : extraEntries),
+    ...(searched === "" ? [] : others),
   ];
-  const parts = all.filter(({ label }) => label.toLowerCase().includes(searched));
-  const loose = all.filter(
-    (entry) => !parts.includes(entry) && isSubsequence(searched, entry.label.toLowerCase()),
-  );
-  const found = [...parts, ...loose];
-  const number = /^\d+$/.test(searched) ? paths.experiment(Number(searched)) : "";
-  if (number && !found.some(({ to }) => to === number)) {
-    found.unshift({ to: number, label: `Experiment ${searched}`, hint: "by ID" });
-  }
-  return found.slice(0, 12);
+  const id = parseId(query)?.id ?? 0;
+  const isExact = ({ to }: Entry) =>
+    id > 0 && (to === paths.experiment(id) || to === paths.trial(id));
+  const matching = known.filter(({ label }) => label.toLowerCase().includes(searched));
+  const loose = known.filter(({ label }) => isSubsequence(searched, label.toLowerCase()));
+  const all = [
+    ...[...known, ...found].filter(isExact),
+    ...matching,
+    ...found,
+    ...(id > 0 ? [] : loose),
+  ];
+  const isFirst = (entry: Entry, i: number) => all.findIndex(({ to }) => to === entry.to) === i;
+  return all.filter(isFirst);
 }

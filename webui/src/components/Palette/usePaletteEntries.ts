@@ -4,7 +4,10 @@ import { useWorkspaces } from "@/api/useWorkspaces";
 import { paths } from "@/paths";
 import type { Entry } from "./entries";
 
-/** Models and workspaces as entries of the palette; read when it is first opened. */
+/**
+ * Models and workspaces as entries of the palette, which finds them also by letters that are apart; read when it is
+ * first opened.
+ */
 export function usePaletteEntries(isEnabled: boolean): Entry[] {
   const models = useQuery({
     queryKey: ["models"],

@@ -21,7 +21,7 @@ export function useKey(key: string, act: () => void) {
   }, [key, act]);
 }
 
-/** Ctrl K, ⌘K and `/` open the palette; `g` and a key open a page. */
+/** Ctrl K, Cmd K and `/` open the palette; `g` and a key open a page. */
 export function useShortcuts(open: () => void) {
   const navigate = useNavigate();
   useEffect(() => {

@@ -11,6 +11,7 @@ import { usePermissions } from "@/api/usePermissions";
 import { getAssignable, mayAssign, toRoleOptions, useRoleList } from "@/api/useRoleList";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { paths } from "@/paths";
+import { quote } from "@/text";
 import { Actions } from "../Actions/Actions";
 import { EmptyState } from "../EmptyState/EmptyState";
 import { FormDialog } from "../FormDialog/FormDialog";
@@ -137,7 +138,7 @@ export function RoleList({ holder, name, roles, queryKey }: Props) {
         isShort
       >
         <EmptyState
-          command={`det rbac assign-role Editor ${isUser ? "-u" : "-g"} '${name}' -w WORKSPACE`}
+          command={`det rbac assign-role Editor ${isUser ? "-u" : "-g"} ${quote(name)} -w WORKSPACE`}
         >
           {isUser
             ? `No roles. ${name} can sign in but cannot see anything.`

@@ -1,14 +1,15 @@
+import { Icon, type IconName } from "../Icon/Icon";
 import styles from "./State.module.css";
 
 type Kind = "running" | "done" | "waiting" | "paused" | "failed" | "stopped";
 
-const marks: Record<Kind, string> = {
-  running: "●",
-  done: "✓",
-  waiting: "◔",
-  paused: "‖",
-  failed: "✕",
-  stopped: "■",
+const icons: Record<Kind, IconName> = {
+  running: "dot",
+  done: "check",
+  waiting: "quarter",
+  paused: "pause",
+  failed: "cross",
+  stopped: "square",
 };
 
 const kinds: Record<string, Kind> = {
@@ -41,8 +42,8 @@ export function State({ state }: { state: string | undefined }) {
   const kind = kinds[name] ?? "stopped";
   return (
     <span className={styles.state}>
-      <span aria-hidden className={styles[kind]}>
-        {marks[kind]}
+      <span className={styles[kind]}>
+        <Icon name={icons[kind]} />
       </span>
       {toWords(name)}
     </span>

@@ -9,6 +9,8 @@ export interface Cell {
   content: ReactNode;
   background?: string | undefined;
   colour?: string | undefined;
+  /** What the colour means. */
+  title?: string | undefined;
 }
 
 interface Props<Row> {
@@ -21,6 +23,8 @@ interface Props<Row> {
   rowAt: (index: number) => Row | undefined;
   getId: (row: Row) => number;
   renderCell: (row: Row, column: string) => Cell;
+  /** Whether the rows are those of the previous search, until the next ones are loaded. */
+  isPrevious?: boolean;
   /** Reports the visible rows, excluding `to`. */
   onRange: (from: number, to: number) => void;
   view: TableView;
@@ -33,6 +37,8 @@ interface Props<Row> {
 const ROW = 32;
 const COMPACT_ROW = 28;
 const BOX = 36;
+// The share of the width that pinned columns may take.
+const MAX_PINNED = 0.6;
 
 /** A virtualized table of any length with a fixed head and pinned columns. */
 export function DataTable<Row>(props: Props<Row>) {
@@ -59,9 +65,13 @@ export function DataTable<Row>(props: Props<Row>) {
     (_, i) => BOX + widths.slice(0, i).reduce((sum, width) => sum + width, 0),
   );
   const total = BOX + widths.reduce((sum, width) => sum + width, 0);
+  // On a narrow screen, pinned columns leave room for the others.
+  const maxRight = (lines.scrollRect?.width ?? Infinity) * MAX_PINNED;
+  const isPinned = (i: number) =>
+    i < view.pinned && (lefts[i] ?? 0) + (widths[i] ?? 0) <= Math.max(maxRight, BOX);
   const pinStyle = (i: number) =>
-    i < view.pinned ? ({ left: lefts[i], position: "sticky" } as const) : {};
-  const pin = (i: number) => (i < view.pinned ? styles.pinned : "");
+    isPinned(i) ? ({ left: lefts[i], position: "sticky" } as const) : {};
+  const pin = (i: number) => (isPinned(i) ? styles.pinned : "");
 
   const toggle = (id: number) => {
     const next = new Set(selected);
@@ -87,6 +97,7 @@ export function DataTable<Row>(props: Props<Row>) {
       role="table"
       aria-label={props.label}
       aria-rowcount={count + 1}
+      aria-busy={props.isPrevious ?? false}
       tabIndex={0}
     >
       <div className={styles.head} role="row" style={{ width: total }}>
@@ -154,6 +165,7 @@ export function DataTable<Row>(props: Props<Row>) {
                     key={column.name}
                     role="cell"
                     className={`${styles.cell} ${column.isNumber ? styles.number : ""} ${pin(i)}`}
+                    title={cell?.title || undefined}
                     style={{
                       width: widths[i],
                       ...pinStyle(i),

@@ -18,7 +18,7 @@ const COLUMNS: FilterColumn[] = [
 /** A builder with an initial sentence that shows its current sentence. */
 function Whole({ begin }: { begin: string }) {
   const [draft, setDraft] = useState(() =>
-    begin ? toDraft(parseFilter(begin, COLUMNS)) : emptyGroup(),
+    begin ? toDraft(parseFilter(begin, COLUMNS), COLUMNS) : emptyGroup(),
   );
   return (
     <>
@@ -28,7 +28,7 @@ function Whole({ begin }: { begin: string }) {
         columns={COLUMNS}
         suggestValues={(column) => (column === "state" ? ["running", "paused"] : [])}
       />
-      <output>{toSentence(toFilter(draft, COLUMNS))}</output>
+      <output>{toSentence(toFilter(draft, COLUMNS), COLUMNS)}</output>
     </>
   );
 }

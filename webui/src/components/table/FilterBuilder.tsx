@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from "react";
+import { Icon } from "../Icon/Icon";
 import {
   findColumn,
   emptyCondition,
@@ -13,7 +14,7 @@ import {
   type DraftGroup,
   type DraftNode,
 } from "./draft";
-import type { FilterColumn, Operator } from "./filter";
+import { getTerm, type FilterColumn, type Operator } from "./filter";
 import styles from "./FilterBuilder.module.css";
 import { operatorToText } from "./sentence";
 
@@ -114,7 +115,7 @@ export function FilterBuilder(props: GroupProps) {
 function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
   return (
     <button type="button" className="plain" aria-label={`Remove ${what}`} onClick={onRemove}>
-      ✕
+      <Icon name="close" />
     </button>
   );
 }
@@ -144,7 +145,7 @@ function Condition({
       <SuggestInput
         label="Column"
         text={condition.column}
-        suggestionsFor={(typed) => suggestColumns(typed, columns).map((each) => each.column)}
+        suggestionsFor={(typed) => suggestColumns(typed, columns).map(getTerm)}
         isWrong={condition.column !== "" && !column}
         isFocused={isNew}
         onText={(typed) => onChange(withColumn(condition, typed, columns))}

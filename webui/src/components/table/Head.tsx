@@ -1,4 +1,5 @@
 import { useRef, type CSSProperties } from "react";
+import { Icon } from "../Icon/Icon";
 import styles from "./DataTable.module.css";
 import type { Sort, TableColumn } from "./view";
 
@@ -57,10 +58,15 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
         onDragStart={(event) => event.dataTransfer.setData("text/column", column.name)}
         onClick={(event) => onSort(event.shiftKey)}
       >
-        {column.head}
+        {column.isLoading ? (
+          <span className={styles.skeleton} role="status" aria-label="Loading" />
+        ) : (
+          column.head
+        )}
         {by && (
           <span aria-hidden>
-            {by.isDescending ? " ↓" : " ↑"}
+            {" "}
+            <Icon name={by.isDescending ? "down" : "up"} />
             {sort.length > 1 && <sub>{order + 1}</sub>}
           </span>
         )}

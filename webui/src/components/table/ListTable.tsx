@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { Icon } from "../Icon/Icon";
 import { useParam } from "../Page/useParam";
 import styles from "./ListTable.module.css";
 
@@ -31,6 +32,8 @@ interface Props<Row> {
 }
 
 const ROW = 36;
+const DEFAULT_WIDTH = 112;
+const MAX_FIXED = "30vw";
 
 const collator = new Intl.Collator("en", { numeric: true });
 
@@ -81,10 +84,13 @@ export function ListTable<Row>(props: Props<Row>) {
     return <div className={styles.skeleton} role="status" aria-label="Loading" />;
   if (rows.length === 0) return children;
 
-  const minWidth = columns.reduce((sum, column) => sum + (column.minWidth ?? 112), 0);
+  const widths = columns.map(({ minWidth = DEFAULT_WIDTH }) => `${minWidth}px`);
+  // The first column stays in place: on a narrow screen, leave room for the others.
+  widths[0] = `min(${widths[0]}, ${MAX_FIXED})`;
+  const minWidth = `calc(${widths.join(" + ")})`;
   const grid = {
     gridTemplateColumns: columns
-      .map((column) => `minmax(${column.minWidth ?? 112}px, ${column.share ?? 1}fr)`)
+      .map((column, i) => `minmax(${widths[i]}, ${column.share ?? 1}fr)`)
       .join(" "),
     minWidth,
     width: "100%",
@@ -119,7 +125,12 @@ export function ListTable<Row>(props: Props<Row>) {
               {column.sortBy ? (
                 <button type="button" onClick={() => click(column)}>
                   {column.head}
-                  {column === by && <span aria-hidden>{isDescending ? " ↓" : " ↑"}</span>}
+                  {column === by && (
+                    <>
+                      {" "}
+                      <Icon name={isDescending ? "down" : "up"} />
+                    </>
+                  )}
                 </button>
               ) : (
                 column.head

@@ -9,7 +9,7 @@ const COLUMNS: FilterColumn[] = [
 
 it("keeps typed conditions that the editor cannot express", () => {
   const filter = parseFilter('name is "" and name contains " a " and lr < 1', COLUMNS);
-  const draft = toDraft(filter);
+  const draft = toDraft(filter, COLUMNS);
   expect(toFilter(draft, COLUMNS)).toEqual(filter);
   // A change of one condition keeps the others.
   const [empty, spaced, last] = draft.children as DraftCondition[];
@@ -21,7 +21,7 @@ it("keeps typed conditions that the editor cannot express", () => {
 });
 
 it("parses a changed condition, and omits it while it has no value", () => {
-  const draft = toDraft(parseFilter("name is a", COLUMNS));
+  const draft = toDraft(parseFilter("name is a", COLUMNS), COLUMNS);
   const [condition] = draft.children as [DraftCondition];
   const withValue = (value: string) =>
     toFilter({ ...draft, children: [{ ...condition, value }] }, COLUMNS).children;

@@ -1,5 +1,7 @@
 import {
   findColumns,
+  findTerm,
+  getTerm,
   type ColumnType,
   type FilterColumn,
   type FilterField,
@@ -68,18 +70,22 @@ export const emptyCondition = (): DraftCondition => ({
 });
 
 /** Converts a filter to a draft. */
-export function toDraft(group: FilterGroup): DraftGroup {
+export function toDraft(group: FilterGroup, columns: readonly FilterColumn[]): DraftGroup {
   const { conjunction, children } = group;
-  return { ...emptyGroup(conjunction), children: children.map(toDraftNode) };
+  return {
+    ...emptyGroup(conjunction),
+    children: children.map((child) => toDraftNode(child, columns)),
+  };
 }
 
 const formatValue = ({ value }: FilterField) => (value === null ? "" : String(value));
 
-function toDraftNode(node: FilterNode): DraftNode {
-  if (node.kind === "group") return toDraft(node);
-  const { columnName, operator } = node;
+function toDraftNode(node: FilterNode, columns: readonly FilterColumn[]): DraftNode {
+  if (node.kind === "group") return toDraft(node, columns);
+  const column = findTerm(node.columnName, columns);
+  const { operator } = node;
   const value = formatValue(node);
-  return { ...emptyCondition(), column: columnName, operator, value, parsed: node };
+  return { ...emptyCondition(), column, operator, value, parsed: node };
 }
 
 /** The column that a name refers to; undefined if there is none or more than one. */
@@ -106,7 +112,7 @@ export function withColumn(
   if (!column) return { ...condition, column: typed };
   const fitting = OPERATORS[column.type];
   const operator = fitting.includes(condition.operator) ? condition.operator : fitting[0];
-  return { ...condition, column: column.column, operator: operator ?? "=" };
+  return { ...condition, column: getTerm(column), operator: operator ?? "=" };
 }
 
 /** Converts a condition to an API filter; undefined if it is incomplete or invalid. */
@@ -114,9 +120,10 @@ export function toField(
   { column: typed, operator, value, parsed }: DraftCondition,
   columns: readonly FilterColumn[],
 ): FilterField | undefined {
-  const isAsParsed = parsed?.columnName === typed && parsed.operator === operator;
-  if (isAsParsed && formatValue(parsed) === value) return parsed;
   const column = findColumn(typed, columns);
+  const isAsParsed =
+    parsed?.columnName === (column?.column ?? typed) && parsed.operator === operator;
+  if (isAsParsed && formatValue(parsed) === value) return parsed;
   if (!column) return undefined;
   const field = { kind: "field" as const, columnName: column.column, type: column.type, operator };
   if (!hasValue(operator)) return { ...field, value: null };

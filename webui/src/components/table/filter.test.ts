@@ -5,6 +5,16 @@ const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
   { column: "startTime", type: "COLUMN_TYPE_DATE", displayName: "Start Time" },
   { column: "name", type: "COLUMN_TYPE_TEXT", displayName: "Name" },
+  {
+    column: "tags",
+    type: "COLUMN_TYPE_ARRAY",
+    displayName: "Labels",
+    term: "labels",
+    aliases: ["Tags"],
+  },
+  { column: "hp.optimizer.lr", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+  { column: "hp.optimizer.beta.first", type: "COLUMN_TYPE_NUMBER", displayName: "" },
+  { column: "hp.scheduler.beta.first", type: "COLUMN_TYPE_NUMBER", displayName: "" },
   { column: "hp.lr", type: "COLUMN_TYPE_NUMBER", displayName: "" },
   { column: "training.loss.last", type: "COLUMN_TYPE_NUMBER", displayName: "" },
   { column: "validation.loss.last", type: "COLUMN_TYPE_NUMBER", displayName: "" },
@@ -59,6 +69,15 @@ describe("parseFilter", () => {
     ["lr>=1", ">="],
     ["lr is empty", "isEmpty"],
     ["lr IS NOT empty", "notEmpty"],
+    ["name ~ x", "contains"],
+    ["name ~x", "contains"],
+    ["name ~ ~x", "contains"],
+    ["name !~ x", "notContains"],
+    ["name !~x", "notContains"],
+    ["lr == 1", "="],
+    ["labels is x", "contains"],
+    ["labels != x", "notContains"],
+    ["labels is empty", "isEmpty"],
   ])("parses the operator in %s", (sentence, operator) => {
     expect(parse(sentence).children[0]).toMatchObject({ operator });
   });
@@ -86,11 +105,9 @@ describe("parseFilter", () => {
     ["state is x lr < 1", 'expected "and" or "or" before lr', 11],
     ["state ! x", "unexpected ! x", 6],
     ['name = "open', 'unexpected "open', 7],
-    [
-      "loss < 1",
-      '"loss" is ambiguous: did you mean training.loss.last or validation.loss.last?',
-      0,
-    ],
+    ["name ~", "expected a value", 6],
+    ["name !~", "expected a value", 7],
+    ["(name ~)", "expected a value", 7],
     ["state x", "expected an operator: is, =, <, >, contains, …", 6],
   ])("reports the error in %s", (sentence, message, at) => {
     expect(() => parse(sentence)).toThrowError(expect.objectContaining({ message, at }) as Error);
@@ -98,10 +115,58 @@ describe("parseFilter", () => {
 });
 
 describe("findColumns", () => {
-  it("prefers the exact name to a suffix", () => {
-    const names = (name: string) => findColumns(name, COLUMNS).map((c) => c.column);
-    expect(names("accuracy")).toEqual(["validation.accuracy.last"]);
-    expect(names("loss.min")).toEqual(["validation.loss.min"]);
-    expect(names("start time")).toEqual(["startTime"]);
+  const more = [
+    ...["training.accuracy.last", "system.gpu.last", "eval.gpu.last", "eval.bleu.max"],
+    ...["metadata.team", "metadata.lr"],
+  ].map((column): FilterColumn => ({ column, type: "COLUMN_TYPE_NUMBER", displayName: "" }));
+  const names = (name: string) => findColumns(name, [...more, ...COLUMNS]).map((c) => c.column);
+
+  it.each([
+    ["lr", "hp.lr"],
+    ["optimizer.lr", "hp.optimizer.lr"],
+    ["accuracy", "validation.accuracy.last"],
+    ["loss", "validation.loss.last"],
+    ["loss.min", "validation.loss.min"],
+    ["training.loss", "training.loss.last"],
+    ["bleu.max", "eval.bleu.max"],
+    ["eval.gpu", "eval.gpu.last"],
+    ["team", "metadata.team"],
+    ["start time", "startTime"],
+    ["labels", "tags"],
+    ["tags", "tags"],
+    ["Tags", "tags"],
+  ])("resolves %s to %s", (name, column) => expect(names(name)).toEqual([column]));
+
+  it("returns all columns that equally match", () => {
+    expect(names("gpu")).toEqual(["system.gpu.last", "eval.gpu.last"]);
+    expect(names("beta.first")).toEqual(["hp.optimizer.beta.first", "hp.scheduler.beta.first"]);
+  });
+});
+
+describe("choices of an error", () => {
+  const getError = (sentence: string) => {
+    try {
+      parse(sentence);
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+
+  it("are the columns that an ambiguous name may refer to", () => {
+    expect(getError("lr < 1 and beta.first < 1")).toMatchObject({
+      message: '"beta.first" is ambiguous',
+      choices: ["hp.optimizer.beta.first", "hp.scheduler.beta.first"],
+      at: 11,
+      end: 21,
+    });
+  });
+
+  it("are similar columns if there is no such column", () => {
+    expect(getError("accurcy < 1")).toMatchObject({ choices: ["validation.accuracy"], end: 7 });
+    expect(getError("optim = 1")).toMatchObject({
+      choices: ["hp.optimizer.lr", "hp.optimizer.beta.first"],
+    });
+    expect(getError("colour = 1")).toMatchObject({ choices: [] });
   });
 });

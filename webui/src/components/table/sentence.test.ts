@@ -11,6 +11,18 @@ const COLUMNS: FilterColumn[] = [
 ];
 const parse = (sentence: string) => parseFilter(sentence, COLUMNS);
 
+it("uses the term of a column", () => {
+  const labels: FilterColumn = {
+    column: "tags",
+    type: "COLUMN_TYPE_ARRAY",
+    displayName: "Labels",
+    term: "labels",
+  };
+  const filter = parseFilter("tags is vision", [labels]);
+  expect(filter.children[0]).toMatchObject({ columnName: "tags", operator: "contains" });
+  expect(toSentence(filter, [labels])).toBe("labels contains vision");
+});
+
 it.each([
   ["", ""],
   ["lr<1e-7", "hp.lr < 1e-7"],
@@ -30,6 +42,6 @@ it.each([
   ["(lr = 1) and ((lr = 2))", "hp.lr = 1 and hp.lr = 2"],
 ])("formats %s so that it parses to the same filter", (typed, sentence) => {
   const filter = parse(typed);
-  expect(toSentence(filter)).toBe(sentence);
+  expect(toSentence(filter, COLUMNS)).toBe(sentence);
   expect(parse(sentence)).toEqual(filter);
 });

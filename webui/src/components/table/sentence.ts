@@ -1,13 +1,19 @@
-import type { FilterField, FilterNode, Operator } from "./filter";
+import {
+  findTerm,
+  type FilterColumn,
+  type FilterField,
+  type FilterNode,
+  type Operator,
+} from "./filter";
 
 /** Formats a filter as text; parseFilter returns the same filter. */
-export function toSentence(node: FilterNode): string {
-  if (node.kind === "field") return toCondition(node);
+export function toSentence(node: FilterNode, columns: readonly FilterColumn[]): string {
+  if (node.kind === "field") return toCondition(node, columns);
   return node.children
     .map((child) =>
       child.kind === "group" && child.children.length > 1
-        ? `(${toSentence(child)})`
-        : toSentence(child),
+        ? `(${toSentence(child, columns)})`
+        : toSentence(child, columns),
     )
     .filter(Boolean)
     .join(` ${node.conjunction} `);
@@ -28,15 +34,19 @@ export function operatorToText(operator: Operator, type: FilterField["type"]): s
   return WORDS[operator] ?? operator;
 }
 
-function toCondition({ columnName, type, operator, value }: FilterField): string {
-  const words = `${quoted(columnName)} ${operatorToText(operator, type)}`;
+function toCondition(
+  { columnName, type, operator, value }: FilterField,
+  columns: readonly FilterColumn[],
+): string {
+  const words = `${quoted(findTerm(columnName, columns))} ${operatorToText(operator, type)}`;
   return value === null ? words : `${words} ${quoted(String(value))}`;
 }
 
 // Quote reserved words.
 const RESERVED = /^(and|or|not|is|empty|does|contains?)$/i;
 
-function quoted(text: string): string {
+/** A text of the filter language, in quotes if it needs them. */
+export function quoted(text: string): string {
   if (/^[^\s"'<>=!()\\]+$/.test(text) && !RESERVED.test(text)) return text;
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }

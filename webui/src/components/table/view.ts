@@ -25,6 +25,8 @@ export interface TableColumn {
   isNumber: boolean;
   /** Default width in pixels. */
   width: number;
+  /** Whether the head is not yet known. */
+  isLoading?: boolean;
 }
 
 export interface Sort {

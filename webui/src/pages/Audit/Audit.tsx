@@ -6,6 +6,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
 import { Count } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
@@ -43,7 +44,14 @@ const columns: ListColumn<AuditRecord>[] = [
   {
     head: "Result",
     minWidth: 160,
-    cell: ({ code }) => (code === "OK" ? "OK" : <span className={styles.refused}>✕ {code}</span>),
+    cell: ({ code }) =>
+      code === "OK" ? (
+        "OK"
+      ) : (
+        <span className={styles.refused}>
+          <Icon name="cross" /> {code}
+        </span>
+      ),
   },
   { head: "Address", cell: ({ peer }) => peer },
   {

@@ -1,9 +1,10 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { formatBytes } from "@/charts/format";
 import { getStroke } from "@/charts/colours";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { Icon } from "@/components/Icon/Icon";
 import { paths } from "@/paths";
 import { AgentActions, SlotActions } from "./AgentActions";
 import styles from "./Cluster.module.css";
@@ -20,10 +21,10 @@ import {
 type Agent = Message["Agent"];
 type Slot = Message["Slot"];
 
-const marks: Record<Exclude<Kind, "used">, string> = {
+const marks: Record<Exclude<Kind, "used">, ReactNode> = {
   free: "",
-  draining: "◔",
-  disabled: "✕",
+  draining: <Icon name="quarter" />,
+  disabled: <Icon name="cross" />,
   quarantined: "!",
   disconnected: "–",
 };

@@ -5,6 +5,7 @@ import { useOverview } from "@/api/useOverview";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
+import { formatCount } from "@/text";
 import { Agents } from "./Agents";
 import styles from "./Cluster.module.css";
 import { countSlots, type ColourBy } from "./slotHolders";
@@ -74,7 +75,7 @@ function Now() {
         )}
         {queue.jobs.length < queue.total && (
           <p className={styles.more}>
-            {queue.jobs.length} of {queue.total} jobs{" "}
+            {queue.jobs.length} of {formatCount(queue.total, "job")}{" "}
             <button type="button" onClick={() => setLimit(limit + PORTION)}>
               Show more
             </button>

@@ -1,4 +1,5 @@
 import type { Job } from "@/api/types";
+import { Icon } from "@/components/Icon/Icon";
 import styles from "./Cluster.module.css";
 
 interface Props {
@@ -29,7 +30,7 @@ export function QueueHandle({ job, refused, isFirst, isLast, onMove, onDrag }: P
       title={refused || undefined}
       onClick={() => !refused && !isAtEnd && onMove(by)}
     >
-      {by < 0 ? "▴" : "▾"}
+      <Icon name={by < 0 ? "previous" : "next"} />
     </button>
   );
   return (
@@ -49,7 +50,7 @@ export function QueueHandle({ job, refused, isFirst, isLast, onMove, onDrag }: P
         }}
         onKeyDown={press}
       >
-        ⠿
+        <Icon name="grip" />
       </button>
       {step(-1, isFirst)}
       {step(1, isLast)}

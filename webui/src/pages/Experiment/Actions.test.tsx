@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
@@ -23,17 +24,57 @@ const show = (at = "/", answers = {}) =>
     ...answers,
   });
 
-it("sends only changed fields, so that concurrent changes remain", async () => {
+/** Shows the dialog to edit a running experiment in a pool with this policy. */
+function edit(policy?: string) {
   const patch = "PATCH /api/v1/experiments/1";
-  const page = show("/?do=edit", { [patch]: {} });
+  const running: Experiment = {
+    ...experiment,
+    state: "STATE_RUNNING",
+    resourcePool: "default",
+    config: { resources: { priority: 42, weight: 1.5, max_slots: 8 } } as never,
+  };
+  function Page() {
+    useQueryClient().setQueryData(["overview"], policy && { pools: [{ name: "default", policy }] });
+    return <Actions experiment={running} />;
+  }
+  const page = showPage(Page, "/", "/?do=edit", { [patch]: {} });
+  return { ...page, getPatch: () => page.getBody(patch) };
+}
+
+it("sends only changed fields, so that concurrent changes remain", async () => {
+  const page = edit();
   const name = await screen.findByLabelText("Name");
   await userEvent.clear(name);
   await userEvent.type(name, "bert");
+  await userEvent.clear(screen.getByLabelText("Priority"));
   await userEvent.type(screen.getByLabelText("Priority"), "10");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.getBody(patch)).toEqual({ name: "bert", resources: { priority: 10 } }),
+    expect(page.getPatch()).toEqual({ name: "bert", resources: { priority: 10 } }),
   );
+});
+
+it.each([
+  ["priority", { Priority: 42, "Max slots": 8 }, "Weight"],
+  ["fair_share", { Weight: 1.5, "Max slots": 8 }, "Priority"],
+])("shows the current scheduling settings that a %s pool uses", async (policy, values, hidden) => {
+  edit(policy);
+  for (const [label, value] of Object.entries(values))
+    expect(await screen.findByLabelText(label)).toHaveValue(value);
+  expect(screen.queryByLabelText(hidden)).toBeNull();
+});
+
+it("removes the limit of slots", async () => {
+  const page = edit("priority");
+  await userEvent.clear(await screen.findByLabelText("Max slots"));
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() => expect(page.getPatch()).toEqual({ resources: { maxSlots: 0 } }));
+});
+
+it("offers no scheduling settings when the experiment has ended", async () => {
+  show("/?do=edit");
+  expect(await screen.findByLabelText("Name")).toBeVisible();
+  expect(screen.queryByLabelText("Max slots")).toBeNull();
 });
 
 it("moves to another project that the user can edit", async () => {

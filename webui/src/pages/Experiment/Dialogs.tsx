@@ -1,6 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
+import { isTerminal } from "@/api/states";
+import { useOverview } from "@/api/useOverview";
 import { useProjectChoices } from "@/api/useProjectChoices";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import type { Field, Values } from "@/components/FormDialog/FieldInput";
@@ -13,36 +15,59 @@ interface Props {
 
 type Resources = Message["PatchExperiment.PatchResources"];
 
-/** The resources to change; empty fields stay unchanged. */
-export function toResources(values: Values): Resources | undefined {
-  const typed = [
-    ["priority", "priority"],
-    ["weight", "weight"],
-    ["maxSlots", "slots"],
-  ] as const;
-  const changed = typed.flatMap(([field, name]) =>
-    values[name] ? [[field, Number(values[name])] as const] : [],
-  );
-  return changed.length > 0 ? Object.fromEntries(changed) : undefined;
+/** The changed resources; undefined if there are none. */
+export function toResources(changed: Values): Resources | undefined {
+  const { priority, weight, slots } = changed;
+  const resources: Resources = {
+    ...(priority && { priority: Number(priority) }),
+    ...(weight && { weight: Number(weight) }),
+    // 0 removes the limit.
+    ...(slots !== undefined && { maxSlots: Number(slots) }),
+  };
+  return Object.keys(resources).length > 0 ? resources : undefined;
 }
 
-const UNCHANGED = "Empty: unchanged";
-
-const SCHEDULING_FIELDS: Field[] = [
-  { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${UNCHANGED}` },
-  { name: "weight", label: "Weight", type: "number", hint: UNCHANGED },
-  {
+/** The fields that the policy of the experiment's pool uses, with their values; all if the policy is unknown. */
+function getSchedulingFields({ config, state }: Experiment, policy: string | undefined): Field[] {
+  // An experiment that has ended is in no queue.
+  if (isTerminal(state)) return [];
+  const { resources = {} } = (config ?? {}) as { resources?: Record<string, number | null> };
+  const text = (name: string) => String(resources[name] ?? "");
+  const priority: Field = {
+    name: "priority",
+    label: "Priority",
+    type: "number",
+    required: text("priority") !== "",
+    value: text("priority"),
+    hint: "1 to 99. The smallest starts first. Empty: the pool's default",
+  };
+  const weight: Field = {
+    name: "weight",
+    label: "Weight",
+    type: "number",
+    required: true,
+    value: text("weight"),
+    hint: "Share of the pool, compared with other experiments",
+  };
+  const slots: Field = {
     name: "slots",
     label: "Max slots",
     type: "number",
-    hint: `Total across running trials. ${UNCHANGED}`,
-  },
-];
+    value: text("max_slots"),
+    hint: "Total across running trials. Empty: no limit",
+  };
+  return [
+    ...(policy === undefined || policy === "priority" ? [priority] : []),
+    ...(policy === undefined || policy === "fair_share" ? [weight] : []),
+    slots,
+  ];
+}
 
 /** Edits name, description, labels and resources. */
 export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
+  const policy = useOverview()?.pools?.find(({ name }) => name === experiment.resourcePool)?.policy;
   const changeTo = async (_: Values, changed: Values) => {
     const resources = toResources(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
@@ -70,7 +95,7 @@ export function Edit({ experiment, onClose }: Props) {
           value: experiment.labels?.join(", "),
           hint: "Comma-separated",
         },
-        ...(experiment.unmanaged ? [] : SCHEDULING_FIELDS),
+        ...(experiment.unmanaged ? [] : getSchedulingFields(experiment, policy)),
       ]}
       onSubmit={changeTo}
     />

@@ -1,13 +1,16 @@
-import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
+import { getShownProgress } from "@/api/states";
 import type { Experiment as ExperimentData } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
+import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
+import { formatPercent } from "@/format";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
 import styles from "./Experiment.module.css";
@@ -16,15 +19,13 @@ import { Logs } from "./Logs";
 import { Overview } from "./Overview";
 import { Search } from "./Search";
 import { Trials } from "./Trials";
-import { useExperiment } from "./useExperiment";
+import { useExperiment, useLogPolicies } from "./useExperiment";
 
 // Tabs with libraries of their own are loaded on demand.
-const Code = lazy(() => import("./Code").then((tab) => ({ default: tab.Code })));
-const Configuration = lazy(() =>
-  import("./Configuration").then((tab) => ({ default: tab.Configuration })),
-);
-const Fork = lazy(() => import("./Fork").then((tab) => ({ default: tab.Fork })));
-const Notes = lazy(() => import("./Notes").then((tab) => ({ default: tab.Notes })));
+const Code = lazyPart(() => import("./Code").then((tab) => tab.Code));
+const Configuration = lazyPart(() => import("./Configuration").then((tab) => tab.Configuration));
+const Fork = lazyPart(() => import("./Fork").then((tab) => tab.Fork));
+const Notes = lazyPart(() => import("./Notes").then((tab) => tab.Notes));
 
 const TABS: [
   tab: string,
@@ -34,7 +35,7 @@ const TABS: [
   ["", "Overview", Overview],
   ["trials", "Trials", Trials],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
-  ["search", "Search", Search],
+  ["search", "Searcher", Search],
   ["code", "Code", Code],
   ["configuration", "Configuration", Configuration],
   ["notes", "Notes", Notes],
@@ -70,20 +71,19 @@ export default function Experiment() {
         to={(name) => paths.experiment(id, name)}
       />
       <div className={styles.content}>
-        <Suspense>
-          <Content experiment={experiment} />
-        </Suspense>
+        <Content key={id} experiment={experiment} />
       </div>
     </div>
   );
 }
 
 function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
-  const percent = Math.floor((e.progress ?? 0) * 100);
+  const progress = getShownProgress(e.state, e.progress);
+  const { data: logPolicies = [] } = useLogPolicies(e);
   // Many programs outside of the cluster report no progress.
   const hasFailedOutside = e.unmanaged && e.state === "STATE_ERROR" && !e.stateReason;
   const onlyTrial = e.numTrials === 1 ? e.trialIds?.[0] : undefined;
-  const hasProgress = !e.unmanaged || percent > 0;
+  const hasProgress = progress !== undefined && (!e.unmanaged || progress >= 0.01);
   return (
     <header className={styles.status}>
       <h1 className="visually-hidden">
@@ -92,10 +92,13 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
       <CopyText text={String(e.id ?? 0)} />
       <State state={e.state} />
       {e.unmanaged && <Unmanaged />}
+      {logPolicies.map((name) => (
+        <LogPolicy key={name} name={name} />
+      ))}
       {hasProgress && (
         <>
-          <progress aria-label="Progress" value={percent} max={100} />
-          <span>{percent} %</span>
+          <progress aria-label="Progress" value={progress} max={1} />
+          <span>{formatPercent(progress)}</span>
         </>
       )}
       {e.bestTrialId ? (

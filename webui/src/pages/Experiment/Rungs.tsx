@@ -1,6 +1,8 @@
+import { Fragment } from "react";
 import { Link } from "react-router";
 import type { Message } from "@/api/types";
-import { formatNumber } from "@/charts/format";
+import { formatNumber, formatStep } from "@/charts/format";
+import { Icon, type IconName } from "@/components/Icon/Icon";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { paths } from "@/paths";
 import styles from "./Experiment.module.css";
@@ -12,13 +14,16 @@ type Arrival = NonNullable<Rung["arrivals"]>[number];
 // The number of trials shown per rung; the others are collapsed.
 const MAX_SHOWN = 12;
 
-const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, word: string]> = {
-  OUTCOME_CONTINUED: ["▲", "promoted"],
-  OUTCOME_WAITING: ["●", "waiting"],
-  OUTCOME_STOPPED: ["■", "stopped"],
-  OUTCOME_DONE: ["✓", "done"],
-  OUTCOME_FAILED: ["✕", "failed"],
-  OUTCOME_UNSPECIFIED: ["", "unknown"],
+const OUTCOMES: Record<
+  NonNullable<Arrival["outcome"]>,
+  readonly [icon: IconName | undefined, word: string]
+> = {
+  OUTCOME_CONTINUED: ["triangle", "promoted"],
+  OUTCOME_WAITING: ["dot", "waiting"],
+  OUTCOME_STOPPED: ["square", "stopped"],
+  OUTCOME_DONE: ["check", "done"],
+  OUTCOME_FAILED: ["cross", "failed"],
+  OUTCOME_UNSPECIFIED: [undefined, "unknown"],
 };
 
 /** The trials of each bracket and rung, and their outcomes. */
@@ -28,13 +33,19 @@ export function Rungs({ search }: { search: Message["Search"] }) {
     1,
     ...brackets.flatMap((b) => (b.rungs ?? []).map((rung) => Number(rung.reported))),
   );
-  const marks = Object.values(OUTCOMES).filter(([mark]) => mark !== "");
   return (
     <section aria-labelledby="rungs" className={styles.stack}>
       <h2 id="rungs">Promotions by rung</h2>
       <p className={styles.reason}>
-        {marks.map((both) => both.join(" ")).join(" ")}; values are {search.objectives?.[0]?.metric}{" "}
-        at that rung.
+        {Object.values(OUTCOMES).map(
+          ([icon, word]) =>
+            icon && (
+              <Fragment key={word}>
+                <Icon name={icon} /> {word}{" "}
+              </Fragment>
+            ),
+        )}
+        &middot; values are {search.objectives?.[0]?.metric} at that rung.
       </p>
       {brackets.map((bracket, i) => (
         <ScrollBox key={i} label={`Bracket ${i + 1}`}>
@@ -97,7 +108,7 @@ function RungRow({ rung, isLast, max }: { rung: Rung; isLast: boolean; max: numb
   const unnamed = entered - arrivals.length;
   return (
     <tr>
-      <td className="number">{formatNumber(rung.length)}</td>
+      <td className="number">{formatStep(rung.length)}</td>
       <td className="number">{entered}</td>
       <td className="number">{isLast ? "–" : promoted}</td>
       <td className="number">{isLast ? "–" : entered - promoted}</td>
@@ -111,7 +122,7 @@ function RungRow({ rung, isLast, max }: { rung: Rung; isLast: boolean; max: numb
           />
         </span>
       </td>
-      <td>
+      <td className={styles.arrivals}>
         <Arrivals arrivals={arrivals.slice(0, MAX_SHOWN)} />
         {arrivals.length > MAX_SHOWN && (
           <details>
@@ -129,10 +140,10 @@ function Arrivals({ arrivals }: { arrivals: readonly Arrival[] }) {
   return (
     <ul className={styles.inline}>
       {arrivals.map(({ trialId = 0, metric, outcome = "OUTCOME_UNSPECIFIED" }) => {
-        const [mark, word] = OUTCOMES[outcome];
+        const [icon, word] = OUTCOMES[outcome];
         return (
           <li key={trialId} title={word}>
-            <span aria-hidden>{mark}</span> <Link to={paths.trial(trialId)}>{trialId}</Link>{" "}
+            {icon && <Icon name={icon} />} <Link to={paths.trial(trialId)}>{trialId}</Link>{" "}
             {formatNumber(metric)}
             <span className="visually-hidden"> {word}</span>
           </li>

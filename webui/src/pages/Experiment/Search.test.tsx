@@ -46,8 +46,9 @@ it("shows the trials of each rung and their outcomes, with links", async () => {
   expect(table.getByRole("link", { name: "7" })).toHaveAttribute("href", "/trials/7");
 });
 
-it("shows the Pareto front", async () => {
-  const front = [{ trialId: 8, stepsCompleted: 16, metrics: [1, 0.5], hparams: { lr: 0.1 } }];
+it("shows the Pareto front, hyperparameters short with the exact value as tooltip", async () => {
+  const hparams = { opt: "adam", lr: 0.0004474942081187 };
+  const front = [{ trialId: 8, stepsCompleted: 16, metrics: [1, 0.5], hparams }];
   show({
     name: "random",
     unit: "batches",
@@ -55,6 +56,7 @@ it("shows the Pareto front", async () => {
     objectives: [...objectives, { metric: "accuracy", smallerIsBetter: false }],
   });
   const table = within(await screen.findByRole("group", { name: "Pareto front" }));
-  expect(table.getByRole("row", { name: "8 16 1 0.5 lr 0.1" })).toBeVisible();
-  expect(table.getByRole("columnheader", { name: "accuracy ↑" })).toBeVisible();
+  expect(table.getByRole("row", { name: /^8 16 1 0.5 lr .*, opt adam$/ })).toBeVisible();
+  expect(table.getByTitle("0.0004474942081187")).toHaveTextContent("4.475e-4");
+  expect(table.getByRole("columnheader", { name: "accuracy higher is better" })).toBeVisible();
 });

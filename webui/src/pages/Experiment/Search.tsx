@@ -1,11 +1,13 @@
+import { Fragment } from "react";
 import { Link } from "react-router";
 import type { Experiment, Message } from "@/api/types";
-import { formatNumber } from "@/charts/format";
+import { formatNumber, formatStep } from "@/charts/format";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
 import { ScrollBox } from "@/components/Page/ScrollBox";
+import { Value } from "@/components/Value/Value";
 import { paths } from "@/paths";
-import { formatHparams } from "./curves";
 import styles from "./Experiment.module.css";
 import { Rungs } from "./Rungs";
 import { useSearch } from "./useExperiment";
@@ -24,7 +26,7 @@ export function Search({ experiment }: { experiment: Experiment }) {
         <p>
           Best: {formatNumber(search.bestMetric)} by{" "}
           <Link to={paths.trial(search.bestTrialId)}>trial {search.bestTrialId}</Link> (
-          {formatHparams(search.bestHparams)})
+          <Hparams hparams={search.bestHparams} />)
         </p>
       ) : null}
       {(search.front?.length ?? 0) > 0 && <ParetoFront search={search} />}
@@ -43,6 +45,18 @@ export function Search({ experiment }: { experiment: Experiment }) {
   );
 }
 
+/** Hyperparameters in one line: "lr 0.1, optimizer adam". */
+function Hparams({ hparams = {} }: { hparams?: Record<string, unknown> | undefined }) {
+  return Object.entries(hparams)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value], i) => (
+      <Fragment key={name}>
+        {i > 0 && ", "}
+        {name} <Value value={value} />
+      </Fragment>
+    ));
+}
+
 /** The Pareto front of a search with several objectives. */
 function ParetoFront({ search }: { search: Message["Search"] }) {
   return (
@@ -55,7 +69,11 @@ function ParetoFront({ search }: { search: Message["Search"] }) {
             <th className="number">Steps</th>
             {search.objectives?.map(({ metric, smallerIsBetter }) => (
               <th key={metric} className="number">
-                {metric} {smallerIsBetter ? "↓" : "↑"}
+                {metric}{" "}
+                <Icon
+                  name={smallerIsBetter ? "down" : "up"}
+                  label={smallerIsBetter ? "lower is better" : "higher is better"}
+                />
               </th>
             ))}
             <th>Hyperparameters</th>
@@ -67,13 +85,15 @@ function ParetoFront({ search }: { search: Message["Search"] }) {
               <td>
                 <Link to={paths.trial(trialId)}>{trialId}</Link>
               </td>
-              <td className="number">{formatNumber(stepsCompleted)}</td>
+              <td className="number">{formatStep(stepsCompleted)}</td>
               {metrics?.map((value, i) => (
                 <td key={i} className="number">
                   {formatNumber(value)}
                 </td>
               ))}
-              <td>{formatHparams(hparams)}</td>
+              <td>
+                <Hparams hparams={hparams} />
+              </td>
             </tr>
           ))}
         </tbody>

@@ -6,9 +6,11 @@ import type { Experiment, Message } from "@/api/types";
 import { countDecimals, formatFixed, toNumber } from "@/charts/format";
 import { formatDuration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { DataTable, type Cell } from "@/components/table/DataTable";
 import { Time } from "@/components/Time/Time";
+import { Value } from "@/components/Value/Value";
 import { readView, writeView, type TableColumn, type TableView } from "@/components/table/view";
 import { paths } from "@/paths";
 import styles from "./Experiment.module.css";
@@ -32,7 +34,12 @@ export function Trials({ experiment }: { experiment: Experiment }) {
   const names = getHparamNames(experiment);
   const columns = [
     ...COLUMNS,
-    ...names.map((name) => ({ name: `hp.${name}`, head: name, isNumber: true, width: 120 })),
+    ...names.map((name) => ({
+      name: `hp.${name}`,
+      head: name,
+      isNumber: isNumeric(experiment, name),
+      width: 120,
+    })),
   ];
   const base: TableView = {
     filter: "",
@@ -55,17 +62,26 @@ export function Trials({ experiment }: { experiment: Experiment }) {
     toNumber(rowAt(from + i)?.searcherMetricValue),
   );
   const decimals = countDecimals(values);
+  // Labels by log policies need room beside the state.
+  const isLabelled = values.some((_, i) => rowAt(from + i)?.logPolicyMatched);
+  const shown = columns.map((column) =>
+    isLabelled && column.name === "state" ? { ...column, width: 240 } : column,
+  );
   return (
     <div className={`${styles.stack} ${styles.full}`}>
       {error && <ErrorPanel error={error} />}
-      {selected.size > 0 && (
-        <p>
-          {selected.size} selected: <Link to={paths.compare([...selected])}>Compare</Link>
-        </p>
-      )}
+      <p className={styles.reason} role="status">
+        {selected.size === 0 ? (
+          "Select trials to compare them."
+        ) : (
+          <>
+            {selected.size} selected: <Link to={paths.compare([...selected])}>Compare</Link>
+          </>
+        )}
+      </p>
       <DataTable<Run>
         label="Trials"
-        columns={view.columns.flatMap((name) => columns.filter((column) => column.name === name))}
+        columns={view.columns.flatMap((name) => shown.filter((column) => column.name === name))}
         count={total}
         rowAt={rowAt}
         getId={(run) => run.id ?? 0}
@@ -96,6 +112,19 @@ export function getHparamNames(experiment: Experiment): string[] {
   return names.sort();
 }
 
+/** Whether the configuration allows only numbers for a hyperparameter. */
+function isNumeric(experiment: Experiment, path: string): boolean {
+  const config = experiment.config as { hyperparameters?: unknown } | undefined;
+  let range = config?.hyperparameters;
+  for (const name of path.split("."))
+    range = (range as Record<string, unknown> | null | undefined)?.[name];
+  if (typeof range !== "object" || range === null) return typeof range === "number";
+  const { type, val, vals } = range as { type?: string; val?: unknown; vals?: unknown[] };
+  if (type === "const") return typeof val === "number";
+  if (type === "categorical") return vals?.every((each) => typeof each === "number") ?? false;
+  return type !== undefined;
+}
+
 /** A trial's hyperparameter by path. */
 export function getHparam(hparams: unknown, path: string): string | number | undefined {
   let value: unknown = hparams;
@@ -105,19 +134,33 @@ export function getHparam(hparams: unknown, path: string): string | number | und
   return typeof value === "number" || typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function formatMetric({ searcherMetricValue: value }: Run, decimals: number): string {
-  return value === undefined ? "–" : formatFixed(toNumber(value), decimals);
+function Metric({ value, decimals }: { value: number | string | undefined; decimals: number }) {
+  if (value === undefined) return "–";
+  return <span title={String(value)}>{formatFixed(toNumber(value), decimals)}</span>;
 }
+
+/** A trial that waits for its slots has not run yet. */
+const formatRunTime = ({ trialState, duration = 0 }: Run) =>
+  trialState === "STATE_QUEUED" ? "–" : formatDuration(duration);
 
 function renderCell(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
-  if (column === "state") return { content: <State state={run.trialState ?? run.state} /> };
-  if (column === "searcherMetricsVal") return { content: formatMetric(run, decimals) };
+  if (column === "state") {
+    return {
+      content: (
+        <>
+          <State state={run.trialState ?? run.state} /> <LogPolicy name={run.logPolicyMatched} />
+        </>
+      ),
+    };
+  }
+  if (column === "searcherMetricsVal")
+    return { content: <Metric value={run.searcherMetricValue} decimals={decimals} /> };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
-  if (column === "duration") return { content: formatDuration(run.duration ?? 0) };
+  if (column === "duration") return { content: formatRunTime(run) };
   if (column === "checkpointCount") return { content: run.checkpointCount };
-  return { content: getHparam(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
+  return { content: <Value value={getHparam(run.hyperparameters, column.slice("hp.".length))} /> };
 }
 
 function useTrials(id: number, sort: string, from: number, to: number) {

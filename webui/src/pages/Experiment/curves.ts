@@ -1,17 +1,10 @@
 import { collectValues, type ReportedPoint } from "@/api/liveQueries";
 import type { Message } from "@/api/types";
+import { parseReported, selectInvalid, toY } from "@/charts/points";
 import { mergeOrder, downsample } from "@/charts/merge";
 import type { Series } from "@/charts/series";
 
 type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
-
-/** Formats hyperparameters: "lr 0.1, x 3". */
-export function formatHparams(hparams: Record<string, unknown> | undefined): string {
-  return Object.entries(hparams ?? {})
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    .join(", ");
-}
 
 /** The maximum number of curves and of points per curve; a growing curve may have twice as many points. */
 export const MAX_CURVES = 500;
@@ -21,10 +14,16 @@ export const MAX_POINTS = 1000;
 export function toSeries(trials: readonly Trial[]): Series[] {
   return trials.map((trial, rank) => {
     const { batches = [], values = [] } = trial.columns ?? {};
-    // Values that are not finite are strings and are not drawn.
-    const y = Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN));
+    const numbers = values.map(parseReported);
     const id = trial.trialId ?? 0;
-    return { id: String(id), label: `trial ${id}`, x: Float64Array.from(batches), y, rank };
+    return {
+      id: String(id),
+      label: `trial ${id}`,
+      rank,
+      x: Float64Array.from(batches),
+      y: Float64Array.from(numbers, toY),
+      ...selectInvalid(batches, numbers),
+    };
   });
 }
 
@@ -34,10 +33,9 @@ export function addToCurves(
   points: readonly ReportedPoint[],
   metric: { group: string; name: string },
 ): Series[] {
-  const reported = collectValues(points, metric, ({ values }) => {
-    const value = values?.[metric.name];
-    return typeof value === "number" ? value : NaN;
-  });
+  const reported = collectValues(points, metric, ({ values }) =>
+    parseReported(values?.[metric.name]),
+  );
   if (reported.size === 0) return series;
   const next = series.map((each) => {
     const added = reported.get(Number(each.id));
@@ -52,16 +50,23 @@ export function addToCurves(
   return next;
 }
 
-function mergeCurve(series: Series, added: ReadonlyMap<number, number>): Series {
+function mergeCurve(
+  { invalid: known = new Map(), ...series }: Series,
+  added: ReadonlyMap<number, number | undefined>,
+): Series {
   const newX = [...added.keys()];
-  const newY = [...added.values()];
+  const newY = [...added.values()].map(toY);
   let order = mergeOrder(series.x, newX);
   const getY = (index: number) => (index < 0 ? newY[-1 - index] : series.y[index]) ?? NaN;
   if (order.length > 2 * MAX_POINTS) {
     order = downsample(order.map(getY), MAX_POINTS).map((i) => order[i] ?? 0);
   }
   const x = Float64Array.from(order, (p) => (p < 0 ? newX[-1 - p] : series.x[p]) ?? NaN);
-  return { ...series, x, y: Float64Array.from(order, getY) };
+  // Later reports replace earlier ones at the same batches.
+  const kept = [...known].filter(([at]) => !added.has(at));
+  const fresh = selectInvalid(newX, [...added.values()]).invalid ?? [];
+  const invalid = new Map([...kept, ...fresh]);
+  return { ...series, x, y: Float64Array.from(order, getY), ...(invalid.size > 0 && { invalid }) };
 }
 
 /** Gives each curve a stable colour by the order in which the trials were created. */
@@ -70,14 +75,23 @@ export function assignRanks(series: readonly Series[], trialIds: readonly number
   return series.map((each) => ({ ...each, rank: ranks.get(each.id) ?? each.rank }));
 }
 
-/** The metric that is shown first: the searcher metric's validation, or any other. */
+/**
+ * The metric that is shown first: the searcher metric of validations, before the first validation of training;
+ * else the loss; else any of validations, of training or other.
+ */
 export function firstMetric<M extends { group: string; name: string }>(
   metrics: readonly M[],
   searcherMetric: string | undefined,
 ): M | undefined {
+  const find = (group: string, name?: string) =>
+    metrics.find((m) => m.group === group && (name === undefined || m.name === name));
   return (
-    metrics.find((m) => m.group === "validation" && m.name === searcherMetric) ??
-    metrics.find((m) => m.group === "validation") ??
+    find("validation", searcherMetric ?? "") ??
+    find("training", searcherMetric ?? "") ??
+    find("validation", "loss") ??
+    find("training", "loss") ??
+    find("validation") ??
+    find("training") ??
     metrics[0]
   );
 }

@@ -6,12 +6,13 @@ import { describe, expect, it, vi } from "vitest";
 import names from "@goldens/metricNames.json";
 import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
+import type { Series } from "@/charts/series";
 import { describeChange, readText, unpack } from "@/components/Code/files";
 import { readTar } from "@/tar";
 import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { getVerbs } from "./Actions";
-import { firstMetric, formatHparams, toSeries } from "./curves";
+import { addToCurves, firstMetric, toSeries } from "./curves";
 import { Fork } from "./Fork";
 import { Notes } from "./Notes";
 import { Overview } from "./Overview";
@@ -78,18 +79,58 @@ it("converts sampled trials to curves with gaps for values that are not numbers"
   const [series] = toSeries([copyGolden(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
-  expect(formatHparams({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
-  const metrics = [
-    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
-      group: "training",
-      name: "loss",
-    }),
-    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
-      group: "validation",
-      name: "error",
-    }),
+  expect([...(series?.invalid ?? [])]).toEqual([[2, NaN]]);
+});
+
+it("adds reports to curves; a later report replaces a NaN at the same batches", () => {
+  const known: Series[] = [
+    {
+      id: "7",
+      label: "trial 7",
+      rank: 0,
+      x: [1, 2],
+      y: [NaN, NaN],
+      invalid: new Map([
+        [1, NaN],
+        [2, NaN],
+      ]),
+    },
   ];
-  expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);
+  const metric = { group: "validation", name: "loss" };
+  const report = (batches: number, loss: unknown) => ({
+    trialId: 7,
+    group: "validation",
+    batches,
+    values: { loss },
+  });
+  const [next] = addToCurves(known, [report(2, 0.5), report(3, "-Infinity")], metric);
+  expect(Array.from(next?.y ?? [])).toEqual([NaN, 0.5, NaN]);
+  expect([...(next?.invalid ?? [])]).toEqual([
+    [1, NaN],
+    [3, -Infinity],
+  ]);
+});
+
+it("shows the searcher metric first, before the first validation that of training, then losses", () => {
+  const of = (text: string) => {
+    const [group = "", name = ""] = text.split(" ");
+    return copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
+      group,
+      name,
+    });
+  };
+  const first = (...list: string[]) => firstMetric(list.map(of), "error");
+  const all = [
+    "validation error",
+    "training error",
+    "validation loss",
+    "training loss",
+    "validation acc",
+    "training gpu/mem_gb",
+    "custom loss",
+  ];
+  // Without those before it, each is the first, wherever it stands.
+  for (const [i, text] of all.entries()) expect(first(...all.slice(i).reverse())).toEqual(of(text));
 });
 
 it("lists hyperparameters by path", () => {

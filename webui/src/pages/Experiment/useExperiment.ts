@@ -137,6 +137,46 @@ export function useSearch(id: number) {
   });
 }
 
+/** The log policies that matched in logs of the experiment's trials. */
+export function useLogPolicies({ id = 0, unmanaged }: Experiment) {
+  return useQuery({
+    queryKey: ["experiment-parts", id, "log-policies"],
+    enabled: !unmanaged,
+    queryFn: async ({ signal }) => {
+      const children = [
+        { kind: "field", columnName: "experimentId", operator: "=", value: id },
+        { kind: "field", columnName: "logPolicyMatched", operator: "notEmpty", value: null },
+      ];
+      const filter = JSON.stringify({
+        showArchived: true,
+        filterGroup: { kind: "group", conjunction: "and", children },
+      });
+      const body = { filter, limit: 100 };
+      const { runs = [] } = await unwrap(api.POST("/api/v1/runs", { body, signal }));
+      return [...new Set(runs.flatMap((run) => run.logPolicyMatched ?? []))].sort();
+    },
+  });
+}
+
+/**
+ * When the experiment's first trial began to run; null before. Undefined while unknown, and for an unmanaged
+ * experiment.
+ */
+export function useFirstRun({ id = 0, trialIds = [], unmanaged }: Experiment) {
+  const first = trialIds.length > 0 ? Math.min(...trialIds) : undefined;
+  const { data } = useQuery({
+    queryKey: ["experiment-parts", id, "first-run", first ?? null],
+    enabled: !unmanaged,
+    queryFn: async ({ signal }): Promise<string | null> => {
+      if (first === undefined) return null;
+      const params = { path: { trial_id: first } };
+      const { trial } = await unwrap(api.GET("/api/v1/trials/{trial_id}", { params, signal }));
+      return trial?.runs?.[0]?.startTime ?? null;
+    },
+  });
+  return data;
+}
+
 /** The trial that a new experiment starts from. */
 export function useOriginTrial(trialId: number | undefined) {
   return useQuery({

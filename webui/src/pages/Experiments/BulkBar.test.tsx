@@ -63,6 +63,80 @@ it("disables the actions for a viewer with the reason", async () => {
   }
 });
 
+const stateRow = (id: number, state: string, archived = false): Row => ({
+  kind: "experiments",
+  id,
+  experiment: { id, projectId: 3, state: `STATE_${state}` as "STATE_ACTIVE", archived },
+});
+
+it("offers only the actions that apply to the selection, with the reason", async () => {
+  show({}, vi.fn(), "experiments", { rows: [stateRow(1, "COMPLETED"), stateRow(2, "ERROR")] });
+  await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
+  const refusals: Record<string, string> = {
+    Pause: "Pause does not apply: 2 ended",
+    Activate: "Activate does not apply: 2 ended",
+    Cancel: "Cancel does not apply: 2 ended",
+    Kill: "Kill does not apply: 2 ended",
+    Unarchive: "Unarchive does not apply: 2 not archived",
+  };
+  for (const [name, reason] of Object.entries(refusals)) {
+    expect(screen.getByRole("button", { name })).toBeDisabled();
+    expect(screen.getByRole("button", { name })).toHaveAttribute("title", reason);
+  }
+  for (const name of ["Archive", "Delete", "Move"])
+    expect(screen.getByRole("button", { name })).toBeEnabled();
+});
+
+it("skips the rows to which an action does not apply, and says so", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const rows = [stateRow(1, "COMPLETED"), stateRow(2, "RUNNING"), stateRow(3, "PAUSED")];
+  const page = show(
+    { "DELETE /api/v1/projects/3/experiments/delete": {} },
+    vi.fn(),
+    "experiments",
+    { rows },
+  );
+  await press("Delete");
+  expect(await screen.findByText("1 deleted; 2 skipped: 2 not ended")).toBeVisible();
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete 1 of 3 experiments\?/);
+  expect(page.getBody("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
+    experimentIds: [1],
+  });
+  expect(screen.getByRole("button", { name: "Pause" }).title).toBe("Skipped: 1 ended, 1 paused");
+});
+
+it.each([
+  ["RUNNING", false, ["Pause", "Kill", "Move"]],
+  ["PAUSED", false, ["Resume", "Kill", "Move"]],
+  ["COMPLETED", false, ["Archive", "Delete", "Move"]],
+  ["RUNNING", true, ["Kill"]],
+  ["COMPLETED", true, []],
+])(
+  "offers for a trial that is %s, part of a search: %s, only %s",
+  async (state, isMultitrial, names) => {
+    const trial: Row = {
+      kind: "runs",
+      id: 1,
+      run: {
+        id: 1,
+        trialState: `STATE_${state}` as "STATE_ACTIVE",
+        archived: false,
+        experiment: { id: 7, isMultitrial },
+      },
+    };
+    const page = show({}, vi.fn(), "runs", { rows: [trial] });
+    await vi.waitFor(() =>
+      expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
+    );
+    const all = ["Pause", "Resume", "Kill", "Archive", "Unarchive", "Delete", "Move"];
+    await vi.waitFor(() =>
+      expect(
+        all.filter((name) => !screen.getByRole<HTMLButtonElement>("button", { name }).disabled),
+      ).toEqual(names),
+    );
+  },
+);
+
 it("deletes after a confirmation and reports refusals", async () => {
   const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
@@ -137,7 +211,7 @@ it("calls each project with at most 1,000 experiments and confirms their number 
   expect(
     await screen.findByText("1200 paused; 1 refused: the database is unavailable"),
   ).toBeVisible();
-  expect(screen.getByText("Request ID r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
   expect(confirm).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
     .filter(({ what }) => what.endsWith("/pause"))

@@ -5,6 +5,7 @@ import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { formatCount } from "@/text";
+import { selectFor } from "./applicable";
 import { ACTIONS, runAction, moveTo, type Action, type Outcome, type Target } from "./bulk";
 import { getNoun, type Kind, type Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
@@ -18,7 +19,9 @@ interface Props {
   found: number;
   onAll: () => Promise<void>;
   onClear: () => void;
-  /** Called with rows that no longer exist. */
+  /** Whether the table does not show archived rows. */
+  hidesArchived?: boolean;
+  /** Called with rows that are no longer in the table. */
   onGone: (ids: readonly number[]) => void;
   /** Called with the selected trials, or the best trials of the selected experiments. */
   onCompare: (trials: readonly number[]) => void;
@@ -26,7 +29,7 @@ interface Props {
 
 /** Bulk actions for the selected rows, and the outcome of the last one. */
 export function BulkBar(props: Props) {
-  const { selected, rows, kind, found, onAll, onClear, onGone, onCompare } = props;
+  const { selected, rows, kind, found, onAll, onClear, onGone, onCompare, hidesArchived } = props;
   const client = useQueryClient();
   const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
@@ -42,17 +45,23 @@ export function BulkBar(props: Props) {
   const refused = explainRefusal(usePermissions(), "UPDATE_EXPERIMENT");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
-    const what = formatCount(ids.length, getNoun(kind));
-    const isEnabled = action.loss !== undefined || ids.length > MANY;
+    const { ids: chosen, skipped, reasons } = selectFor(action.verb, ids, rows);
+    const all = formatCount(ids.length, getNoun(kind));
+    const what = skipped > 0 ? `${chosen.length.toLocaleString("en")} of ${all}` : all;
+    const isAsked = action.loss !== undefined || chosen.length > MANY;
     const question = [`${action.label} ${what}?`, action.loss].filter(Boolean).join(" ");
-    if (isEnabled && !confirm(question)) return;
+    if (isAsked && !confirm(question)) return;
     setBusy(true);
-    const next = await runAction(toTargets(ids, rows, moved.current), action);
+    const next = await runAction(
+      toTargets(chosen, rows, moved.current),
+      action,
+      skipped > 0 ? `${skipped.toLocaleString("en")} skipped: ${reasons}` : "",
+    );
     for (const id of action.destination ? next.done : [])
       moved.current.set(id, action.destination ?? 0);
     setOutcome(next);
     setBusy(false);
-    if (action.isEnd) onGone(next.done);
+    if (action.isEnd || (action.verb === "archive" && hidesArchived)) onGone(next.done);
     await client.invalidateQueries({ queryKey: ROWS_KEY });
   };
   const selectAll = async () => {
@@ -82,31 +91,25 @@ export function BulkBar(props: Props) {
         </button>
       )}
       {hasPoints &&
-        ACTIONS[kind].map((action) => (
-          <button
-            key={action.label}
-            type="button"
-            disabled={isOff}
-            title={refused || undefined}
-            onClick={() => void act(action)}
-          >
-            {action.label}
-          </button>
-        ))}
-      {hasPoints && (
-        <button
-          type="button"
-          disabled={isOff}
-          title={refused || undefined}
-          onClick={() => setMoving(true)}
-        >
-          Move
-        </button>
-      )}
+        [...ACTIONS[kind], MOVE].map((action) => {
+          const { ids: chosen, reasons } = selectFor(action.verb, ids, rows);
+          const isNone = chosen.length === 0;
+          return (
+            <button
+              key={action.label}
+              type="button"
+              disabled={isOff || isNone}
+              title={refused || explainSkipped(action.label, isNone, reasons)}
+              onClick={() => ("send" in action ? void act(action) : setMoving(true))}
+            >
+              {action.label}
+            </button>
+          );
+        })}
       {isMoving && (
         <Move
           kind={kind}
-          count={ids.length}
+          count={selectFor("move", ids, rows).ids.length}
           onMove={(action) => act(action)}
           onClose={() => setMoving(false)}
         />
@@ -130,6 +133,13 @@ export function BulkBar(props: Props) {
       </span>
     </div>
   );
+}
+
+const MOVE = { verb: "move", label: "Move" } as const;
+
+function explainSkipped(label: string, isNone: boolean, reasons: string): string | undefined {
+  if (!reasons) return undefined;
+  return isNone ? `${label} does not apply: ${reasons}` : `Skipped: ${reasons}`;
 }
 
 // From this number on, every action asks for confirmation.

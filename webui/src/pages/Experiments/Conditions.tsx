@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { Popover } from "@/components/Popover/Popover";
 import { toDraft, emptyGroup, toFilter, type DraftGroup } from "@/components/table/draft";
 import { FilterError, parseFilter, type FilterColumn } from "@/components/table/filter";
 import { FilterBuilder } from "@/components/table/FilterBuilder";
@@ -18,22 +19,26 @@ export function Conditions({ sentence, onSentence, columns, suggestValues }: Pro
   const { draft, problem, change } = useDraft(sentence, onSentence, columns);
   const count = countConditions(draft);
   return (
-    <details className={styles.picker}>
-      <summary>Conditions{count > 0 && ` ${count}`}</summary>
-      <div className={`${styles.pickerBody} ${styles.conditions}`}>
-        {problem && (
-          <p role="status" className={styles.error}>
-            Invalid filter ({problem}). Conditions added here replace it.
-          </p>
-        )}
-        <FilterBuilder
-          group={draft}
-          onChange={change}
-          columns={columns}
-          suggestValues={suggestValues}
-        />
-      </div>
-    </details>
+    <Popover
+      size="form"
+      label={
+        <>
+          Conditions <span className={styles.badge}>{count > 0 && count}</span>
+        </>
+      }
+    >
+      {problem && (
+        <p role="status" className={styles.error}>
+          Invalid filter ({problem}). Conditions added here replace it.
+        </p>
+      )}
+      <FilterBuilder
+        group={draft}
+        onChange={change}
+        columns={columns}
+        suggestValues={suggestValues}
+      />
+    </Popover>
   );
 }
 
@@ -45,7 +50,7 @@ const countConditions = (group: DraftGroup): number =>
 
 function read(sentence: string, columns: readonly FilterColumn[]) {
   try {
-    return { draft: toDraft(parseFilter(sentence, columns)), problem: "" };
+    return { draft: toDraft(parseFilter(sentence, columns), columns), problem: "" };
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     return { draft: emptyGroup(), problem: error.message };
@@ -76,7 +81,7 @@ function useDraft(
     if (isNews || !next.problem) setState(next);
   }, [sentence, columns, problem]);
   const change = (draft: DraftGroup) => {
-    const next = toSentence(toFilter(draft, columns));
+    const next = toSentence(toFilter(draft, columns), columns);
     // An invalid text stays until conditions replace it.
     setState({ draft, problem: next ? "" : problem });
     if (next === (sent.current.at(-1) ?? sentence) || (problem && !next)) return;

@@ -1,11 +1,12 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useRefresh } from "@/api/useRefresh";
 import { useIsDark } from "@/charts/theme";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
 import { DataTable } from "@/components/table/DataTable";
-import { FilterError } from "@/components/table/filter";
+import { FilterError, getTerm, type FilterColumn } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
 import { formatCount } from "@/text";
 import { useLatest } from "@/useLatest";
@@ -15,23 +16,30 @@ import { ColumnPicker } from "./ColumnPicker";
 import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
 import styles from "./Experiments.module.css";
-import { FilterBar } from "./FilterBar";
+import { FilterBar, FilterStatus } from "./FilterBar";
+import { createHeat } from "./heat";
 import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
-import { getNoun, rowsBetween, getValue, type Kind, type Row } from "./rows";
+import { getNoun, rowsBetween, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { createDefaultView, toSearch } from "./search";
-import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
+import { useColumns, useMetricRanges } from "./useColumns";
 import { useDecimals } from "./useDecimals";
-import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
+import { useDirections } from "./useDirections";
+import { readAll, ROWS_KEY, useRows } from "./useRows";
+import { guessColumn, isMetricName, makeExample } from "./words";
 
 // The charts are loaded on demand.
-const CompareDrawer = lazy(() =>
-  import("./CompareDrawer").then((part) => ({ default: part.CompareDrawer })),
-);
+const CompareDrawer = lazyPart(() => import("./CompareDrawer").then((part) => part.CompareDrawer));
 
 const NONE: ReadonlyMap<number, Row | undefined> = new Map();
 const RENEWAL = 5000; // ms
+
+const createUnknownColumn = (column: string): FilterColumn => ({
+  column,
+  displayName: "",
+  type: "COLUMN_TYPE_UNSPECIFIED",
+});
 
 /** All experiments or all trials as a table that the master searches and sorts. */
 export default function Experiments() {
@@ -58,24 +66,18 @@ export default function Experiments() {
     [view, kind, projectId, columns],
   );
   const wrong = found instanceof FilterError && known ? found : undefined;
-  // While the filter is invalid, keep the rows of the last valid one.
-  const [lastValid, setLastValid] = useState<Search>();
-  const valid = found instanceof FilterError ? lastValid : found;
-  if (valid !== lastValid) setLastValid(valid);
-  const latestValid = useLatest(valid);
-  const search = valid?.kind === kind && valid.projectId === projectId ? valid : undefined;
-  const shown = view.columns.map(
-    (name) =>
-      columns.find((column) => column.column === name) ?? {
-        column: name,
-        displayName: "",
-        location: "LOCATION_TYPE_UNSPECIFIED" as const,
-        type: "COLUMN_TYPE_UNSPECIFIED" as const,
-      },
-  );
-  const needsRuns = shown.some((each) => /^metadata\.|\.(last|min|max|mean)$/.test(each.column));
+  // Without a valid filter there are no rows: those of the last one are not the answer.
+  const search = found instanceof FilterError ? undefined : found;
+  const latestSearch = useLatest(search);
+  const shown = view.columns.map((name) => {
+    const column = columns.find((each) => each.column === name) ?? guessColumn(name);
+    return column
+      ? toTableColumn(column)
+      : { ...toTableColumn(createUnknownColumn(name)), isLoading: !known && !columnsError };
+  });
+  const needsRuns = view.columns.some((name) => name.startsWith("metadata.") || isMetricName(name));
   const rows = useRows(search, needsRuns, from, to);
-  const { total, rowAt, error, refetch } = rows;
+  const { total, rowAt, error, refetch, isPrevious } = rows;
   const isLoading = search ? rows.isLoading : !wrong && !columnsError;
   const overview = useOverview();
   const refresh = useRefresh({ queryKey: ROWS_KEY }, RENEWAL);
@@ -86,15 +88,13 @@ export default function Experiments() {
   const visibleRows = rowsBetween(rowAt, from, to);
   const decimals = useDecimals(view.columns, visibleRows, listing);
   const isHot = view.heat.length > 0;
-  const { data: ends, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
-  const getRange = (name: string): MetricRange | undefined => {
-    const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
-    if (known || areRangesLoading) return known;
-    const values = visibleRows.map((row) => Number(getValue(row, name)));
-    const finite = values.filter(Number.isFinite);
-    return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
-  };
-  const ranges = new Map(view.heat.map((name) => [name, getRange(name)]));
+  const { data: ranges, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
+  const directions = useDirections(visibleRows, isHot);
+  const heats = new Map(
+    areRangesLoading
+      ? []
+      : view.heat.map((name) => [name, createHeat(name, visibleRows, ranges, directions)]),
+  );
   // Selected rows are kept when they are scrolled out of view.
   const select = (ids: ReadonlySet<number>) => {
     const seen = new Map(visibleRows.map((row) => [row.id, row]));
@@ -104,7 +104,7 @@ export default function Experiments() {
     if (!search) return;
     const all = await readAll(search);
     // The filter may have changed meanwhile.
-    if (latestValid.current?.filter === search.filter) setSelected(all);
+    if (latestSearch.current?.filter === search.filter) setSelected(all);
   };
   const removeFromSelection = (removed: readonly number[]) =>
     setSelection((now) => {
@@ -153,8 +153,9 @@ export default function Experiments() {
         <FilterBar
           view={view}
           onView={setView}
-          error={wrong}
-          columns={columns.map((c) => c.column)}
+          isInvalid={wrong !== undefined}
+          columns={columns.map(getTerm)}
+          example={makeExample(columns)}
         />
         <Conditions
           sentence={view.filter}
@@ -172,10 +173,13 @@ export default function Experiments() {
         </label>
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
-        <span className={styles.count} role="status">
-          {isLoading || !search ? "" : formatCount(total, getNoun(kind))}
-        </span>
       </div>
+      <FilterStatus
+        sentence={view.filter}
+        error={wrong}
+        onSentence={(filter) => setView({ ...view, filter })}
+        count={isLoading || isPrevious || error || !search ? "" : formatCount(total, getNoun(kind))}
+      />
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
       {!isLoading && total === 0 && !error ? (
         <Empty kind={kind} view={view} projectId={projectId} isSearched={search !== undefined} />
@@ -183,14 +187,15 @@ export default function Experiments() {
         <DataTable<Row>
           key={listing}
           label={kind === "runs" ? "Trials" : "Experiments"}
-          columns={shown.map(toTableColumn)}
+          columns={shown}
           count={isLoading ? 20 : total}
           rowAt={rowAt}
           getId={(row) => row.id}
           renderCell={(row, name) =>
-            renderCell(row, name, ranges.get(name), isDark, decimals.get(name))
+            renderCell(row, name, heats.get(name)?.(row), isDark, decimals.get(name))
           }
           onRange={onRange}
+          isPrevious={isPrevious}
           view={view}
           onView={setView}
           selected={new Set(selected.keys())}
@@ -200,7 +205,10 @@ export default function Experiments() {
       <BulkBar
         key={`selected ${listing}`}
         selected={new Set(selected.keys())}
-        rows={[...selected.values()].filter((row) => row !== undefined)}
+        rows={[...selected]
+          .map(([id, row]) => visibleRows.find((each) => each.id === id) ?? row)
+          .filter((row) => row !== undefined)}
+        hidesArchived={!view.showArchived}
         kind={kind}
         found={total}
         onAll={selectAll}
@@ -208,11 +216,7 @@ export default function Experiments() {
         onClear={() => setSelected(NONE)}
         onGone={removeFromSelection}
       />
-      {compared && (
-        <Suspense>
-          <CompareDrawer trials={compared} onClose={() => compare("")} />
-        </Suspense>
-      )}
+      {compared && <CompareDrawer trials={compared} onClose={() => compare("")} />}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { Link } from "react-router";
 import { useProject } from "@/api/useProject";
+import { Icon } from "@/components/Icon/Icon";
 import { paths } from "@/paths";
 import styles from "./Experiments.module.css";
 
@@ -18,7 +19,7 @@ export function ProjectChip({ id, onClear }: { id: number; onClear: () => void }
         title="Show all projects"
         onClick={onClear}
       >
-        ×
+        <Icon name="close" />
       </button>
     </span>
   );

@@ -1,6 +1,8 @@
 import { useState, type SyntheticEvent } from "react";
 import { Link } from "react-router";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
+import { Popover } from "@/components/Popover/Popover";
 import styles from "./Experiments.module.css";
 import { useSavedViews } from "./useSavedViews";
 
@@ -21,35 +23,38 @@ export function SavedViews({ query }: { query: string }) {
       change((now) => now.filter((each) => each.name !== removedName));
   };
   return (
-    <details className={styles.picker}>
-      <summary>Views{views && views.length > 0 && ` ${views.length}`}</summary>
-      <div className={styles.pickerBody}>
-        {views?.map((view) => (
-          <div key={view.name} className={styles.view}>
-            <Link to={`?${view.query}`}>{view.name}</Link>
-            <button
-              type="button"
-              className="plain"
-              aria-label={`Delete view ${view.name}`}
-              onClick={() => deleteView(view.name)}
-            >
-              ✕
+    <Popover label={<>Views{views && views.length > 0 && ` ${views.length}`}</>}>
+      {(close) => (
+        <>
+          {views?.map((view) => (
+            <div key={view.name} className={styles.view}>
+              <Link to={`?${view.query}`} onClick={close}>
+                {view.name}
+              </Link>
+              <button
+                type="button"
+                className="plain"
+                aria-label={`Delete view ${view.name}`}
+                onClick={() => deleteView(view.name)}
+              >
+                <Icon name="close" />
+              </button>
+            </div>
+          ))}
+          <form onSubmit={save} className={styles.view}>
+            <input
+              placeholder="Name of this view"
+              aria-label="Name of this view"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+            <button type="submit" disabled={!views}>
+              Save
             </button>
-          </div>
-        ))}
-        <form onSubmit={save} className={styles.view}>
-          <input
-            placeholder="Name of this view"
-            aria-label="Name of this view"
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <button type="submit" disabled={!views}>
-            Save
-          </button>
-        </form>
-        {error && <ErrorPanel error={error} />}
-      </div>
-    </details>
+          </form>
+          {error && <ErrorPanel error={error} />}
+        </>
+      )}
+    </Popover>
   );
 }

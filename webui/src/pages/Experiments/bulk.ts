@@ -1,4 +1,5 @@
 import { api, unwrap } from "@/api/client";
+import type { Verb } from "./applicable";
 import type { Kind } from "./rows";
 
 /** The result of an action. */
@@ -10,6 +11,7 @@ export interface Outcome {
 
 /** An action on many rows. */
 export interface Action {
+  verb: Verb;
   label: string;
   /** The past participle for the result text. */
   done: string;
@@ -79,9 +81,9 @@ const forRuns =
     return refused;
   };
 
-type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
+type ExperimentVerb = Exclude<Verb, "delete" | "move">;
 
-const experiments = (verb: Verb) =>
+const experiments = (verb: ExperimentVerb) =>
   forExperiments((project_id, experimentIds) =>
     unwrap(
       api.POST(`/api/v1/projects/{project_id}/experiments/${verb}`, {
@@ -103,23 +105,26 @@ const KILL_LOSS = "stop immediately, without a final checkpoint.";
 /** The actions by kind of row, except moving. */
 export const ACTIONS: Record<Kind, Action[]> = {
   experiments: [
-    { label: "Pause", done: "paused", send: experiments("pause") },
-    { label: "Activate", done: "activated", send: experiments("activate") },
+    { verb: "pause", label: "Pause", done: "paused", send: experiments("pause") },
+    { verb: "activate", label: "Activate", done: "activated", send: experiments("activate") },
     {
+      verb: "cancel",
       label: "Cancel",
       done: "canceled",
       loss: "Trials stop after a final checkpoint. Remaining work is dropped.",
       send: experiments("cancel"),
     },
     {
+      verb: "kill",
       label: "Kill",
       done: "killed",
       loss: `Trials ${KILL_LOSS}`,
       send: experiments("kill"),
     },
-    { label: "Archive", done: "archived", send: experiments("archive") },
-    { label: "Unarchive", done: "unarchived", send: experiments("unarchive") },
+    { verb: "archive", label: "Archive", done: "archived", send: experiments("archive") },
+    { verb: "unarchive", label: "Unarchive", done: "unarchived", send: experiments("unarchive") },
     {
+      verb: "delete",
       label: "Delete",
       done: "deleted",
       loss: `Their trials, ${CHECKPOINTS}`,
@@ -135,12 +140,13 @@ export const ACTIONS: Record<Kind, Action[]> = {
     },
   ],
   runs: [
-    { label: "Pause", done: "paused", send: runs("pause") },
-    { label: "Resume", done: "resumed", send: runs("resume") },
-    { label: "Kill", done: "killed", loss: `They ${KILL_LOSS}`, send: runs("kill") },
-    { label: "Archive", done: "archived", send: runs("archive") },
-    { label: "Unarchive", done: "unarchived", send: runs("unarchive") },
+    { verb: "pause", label: "Pause", done: "paused", send: runs("pause") },
+    { verb: "activate", label: "Resume", done: "resumed", send: runs("resume") },
+    { verb: "kill", label: "Kill", done: "killed", loss: `They ${KILL_LOSS}`, send: runs("kill") },
+    { verb: "archive", label: "Archive", done: "archived", send: runs("archive") },
+    { verb: "unarchive", label: "Unarchive", done: "unarchived", send: runs("unarchive") },
     {
+      verb: "delete",
       label: "Delete",
       done: "deleted",
       loss: `Their ${CHECKPOINTS}`,
@@ -165,14 +171,21 @@ export function moveTo(kind: Kind, destinationProjectId: number): Action {
             }),
           ),
         );
-  return { label: "Move", done: "moved", destination: destinationProjectId, send };
+  return { verb: "move", label: "Move", done: "moved", destination: destinationProjectId, send };
 }
 
-/** Performs an action and summarizes the result with the first error. */
-export async function runAction(targets: readonly Target[], action: Action): Promise<Outcome> {
+/**
+ * Performs an action and summarizes the result with the first error. `skipped` says how many other rows were selected
+ * to which it does not apply, and why.
+ */
+export async function runAction(
+  targets: readonly Target[],
+  action: Action,
+  skipped = "",
+): Promise<Outcome> {
   const refused = await action.send(targets);
   const done = targets.map(({ id }) => id).filter((id) => !refused.has(id));
-  const words = `${done.length} ${action.done}`;
+  const words = [`${done.length} ${action.done}`, skipped].filter(Boolean).join("; ");
   if (refused.size === 0) return { done, words };
   const [error] = refused.values();
   const why = error instanceof Error ? error.message : String(error);

@@ -1,15 +1,18 @@
 import { Link } from "react-router";
 import { viridis, needsDarkText } from "@/charts/colours";
-import { formatBytes, formatFixed, formatNumber } from "@/charts/format";
+import { formatBytes, formatFixed, formatNumber, toNumber } from "@/charts/format";
 import { formatDuration } from "@/format";
 import { State } from "@/components/State/State";
 import type { Cell } from "@/components/table/DataTable";
+import type { FilterColumn } from "@/components/table/filter";
 import type { TableColumn } from "@/components/table/view";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Time } from "@/components/Time/Time";
+import { Value as ShortValue } from "@/components/Value/Value";
 import { paths } from "@/paths";
+import type { Heat } from "./heat";
 import { getValue, type Row, type Value } from "./rows";
-import type { Column } from "./useColumns";
+import { isMetricName } from "./words";
 
 const WIDTHS: Record<string, number> = {
   id: 72,
@@ -22,33 +25,34 @@ const WIDTHS: Record<string, number> = {
   startTime: 140,
   endTime: 140,
   tags: 160,
+  searcherMetricsVal: 170,
 };
 
 /** Converts an API column to a table column. */
-export function toTableColumn(column: Column): TableColumn {
+export function toTableColumn(column: FilterColumn): TableColumn {
   const isNumber = column.type === "COLUMN_TYPE_NUMBER" && column.column !== "id";
   return {
     name: column.column,
     head: column.displayName || column.column.replace(/^hp\./, ""),
     isNumber,
-    width: WIDTHS[column.column] ?? (isNumber ? 120 : 140),
+    width: WIDTHS[column.column] ?? (isMetricName(column.column) ? 170 : isNumber ? 120 : 140),
   };
 }
 
-/** Renders a cell; coloured by its position within `range`, if given. `decimals` applies to metrics. */
+/** Renders a cell; coloured by `heat`, if given. `decimals` applies to metrics. */
 export function renderCell(
   row: Row,
   column: string,
-  range: readonly [number, number] | undefined,
+  heat: Heat | undefined,
   isDark: boolean,
   decimals?: number,
 ): Cell {
   const value = getValue(row, column);
   const content = renderContent(row, column, value, decimals);
-  if (!range || typeof value !== "number") return { content };
-  const share = range[1] > range[0] ? (value - range[0]) / (range[1] - range[0]) : 0.5;
+  if (!heat) return { content };
+  const { share, better } = heat;
   const colour = needsDarkText(share, isDark) ? "#000000" : "#ffffff";
-  return { content, background: viridis(share, isDark), colour };
+  return { content, background: viridis(share, isDark), colour, title: better };
 }
 
 function renderContent(
@@ -78,18 +82,25 @@ function renderContent(
   if (column === "progress" || column === "experimentProgress")
     return `${Math.floor(Number(value) * 100)} %`;
   if (Array.isArray(value)) return value.join(", ") || "–";
-  if (isMetric(column) && typeof value === "number" && decimals !== undefined)
-    return formatFixed(value, decimals);
-  if (isMetric(column)) return formatNumber(typeof value === "boolean" ? String(value) : value);
+  if (isMetric(column)) return renderMetric(value, decimals);
+  if (isChosen(column)) return <ShortValue value={value} />;
   return <span title={String(value)}>{String(value)}</span>;
+}
+
+const isChosen = (column: string) => /^(hp|metadata)\./.test(column);
+
+/** A metric with the decimals of its column; the tooltip has every digit. */
+function renderMetric(value: Value, decimals: number | undefined) {
+  const raw = typeof value === "number" ? value : String(value);
+  const number = toNumber(raw);
+  if (!Number.isFinite(number)) return formatNumber(raw);
+  const text = decimals === undefined ? formatNumber(number) : formatFixed(number, decimals);
+  return <span title={String(number)}>{text}</span>;
 }
 
 /** Whether a column contains a metric. */
 export function isMetric(column: string): boolean {
-  return (
-    column === "searcherMetricsVal" ||
-    (/\.(last|min|max|mean)$/.test(column) && !/^(hp|metadata)\./.test(column))
-  );
+  return column === "searcherMetricsVal" || isMetricName(column);
 }
 
 const isUnmanaged = ({ experiment, run }: Row) =>

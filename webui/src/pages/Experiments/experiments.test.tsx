@@ -8,6 +8,7 @@ import experiments from "@goldens/experiments.json";
 import ranges from "@goldens/ranges.json";
 import runs from "@goldens/runs.json";
 import { findRole, holding } from "@/testing/pages";
+import { formatCount } from "@/text";
 import "./CompareDrawer";
 import Experiments from "./Experiments";
 
@@ -83,14 +84,56 @@ describe("experiments page", () => {
     expect(offsets()).toEqual([0, 100]);
   });
 
-  it("shows the position of a filter error", async () => {
+  it("shows the position of a filter error instead of the previous rows and their number", async () => {
     show("/experiments");
     await screen.findByRole("link", { name: "mnist-random" });
-    await userEvent.type(screen.getByRole("combobox", { name: "Filter" }), "colour is red{Enter}");
+    const count = formatCount(experiments.answer.pagination.total, "experiment");
+    expect(screen.getByText(count)).toBeInTheDocument();
+    const sentence = screen.getByRole("combobox", { name: "Filter" });
+    await userEvent.type(sentence, "colour is red{Enter}");
     expect(await screen.findByText('unknown column "colour" (character 1)')).toBeInTheDocument();
-    expect(screen.getByRole("link", { name: "mnist-random" })).toBeInTheDocument();
+    expect(screen.queryByRole("link", { name: "mnist-random" })).toBeNull();
+    expect(screen.queryByText(count)).toBeNull();
     const bodies = requests.filter(({ path }) => path.endsWith("/experiments-search"));
     expect(bodies).toHaveLength(1);
+  });
+
+  it("offers the columns that may have been meant, and uses the one that is clicked", async () => {
+    const router = show("/experiments?filter=id+>+0+and+accurcy+>+0.9");
+    await userEvent.click(await screen.findByRole("button", { name: "validation.accuracy" }));
+    expect(new URLSearchParams(router.state.location.search).get("filter")).toBe(
+      "id > 0 and validation.accuracy > 0.9",
+    );
+    expect(await screen.findByRole("link", { name: "mnist-random" })).toBeInTheDocument();
+  });
+
+  it("finds experiments by the example of the filter", async () => {
+    show("/experiments");
+    await screen.findByRole("link", { name: "mnist-random" });
+    const sentence = screen.getByRole<HTMLInputElement>("combobox", { name: "Filter" });
+    expect(sentence.placeholder).toBe("state is running and lr < 0.01");
+    await userEvent.type(sentence, `${sentence.placeholder}{Enter}`);
+    await vi.waitFor(() =>
+      expect(requests.map(({ body }) => body).join()).toContain('\\"columnName\\":\\"hp.lr\\"'),
+    );
+    expect(sentence).toBeValid();
+  });
+
+  it("shows the heads of known columns, and placeholders for others, until the columns are loaded", async () => {
+    show("/experiments?sort=&columns=id,numTrials,tags,hp.optimizer,validation.loss.last");
+    const heads = screen.getAllByRole("columnheader").slice(1);
+    const read = () =>
+      heads.map((head) => [head.textContent, /number/.test(head.className) ? "right" : "left"]);
+    const loaded = (hyperparameter: string) => [
+      ["ID", "left"],
+      ["Trials", "right"],
+      ["Labels", "left"],
+      [hyperparameter, "left"],
+      ["validation.loss.last", "right"],
+    ];
+    expect(read()).toEqual(loaded(""));
+    await screen.findByText("optimizer", { selector: "button" });
+    expect(read()).toEqual(loaded("optimizer"));
   });
 
   it("requests no rows while the filter is invalid", async () => {
@@ -152,7 +195,8 @@ describe("experiments page", () => {
   it("formats chosen conditions as a sentence and shows a sentence's conditions", async () => {
     const router = show("/experiments?filter=id+>+1+or+id+is+empty");
     await screen.findByRole("link", { name: "mnist-random" });
-    await userEvent.click(screen.getByText("Conditions 2"));
+    await userEvent.click(screen.getByText("Conditions"));
+    expect(screen.getByText("Conditions")).toHaveTextContent("Conditions 2");
     expect(screen.getAllByLabelText("Operator")[0]).toHaveValue(">");
     await userEvent.click(screen.getAllByRole("button", { name: "Remove ID" })[1] as Element);
     const sentence = screen.getByRole("combobox", { name: "Filter" });
@@ -225,6 +269,15 @@ describe("experiments page", () => {
     expect(screen.getByText("1 selected")).toBeInTheDocument();
   });
 
+  it("deselects archived rows, which the table no longer shows", async () => {
+    show("/experiments");
+    await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
+    await userEvent.click(screen.getByRole("button", { name: "Archive" }));
+    expect(await screen.findByText("1 archived")).toBeInTheDocument();
+    expect(screen.queryByText("1 selected")).not.toBeInTheDocument();
+  });
+
   it("shows the project, keeps it for runs, and removes it on request", async () => {
     const none = { experiments: [], pagination: { total: 0 } };
     const router = show("/experiments?project=1&archived=1", none);
@@ -256,7 +309,7 @@ describe("experiments page", () => {
   });
 
   it("applies an action to the selected rows and reports their number", async () => {
-    show("/experiments");
+    show("/experiments?archived=yes");
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));

@@ -33,15 +33,39 @@ describe("row", () => {
     expect(getValue(row, column)).toEqual(value);
   });
 
-  it("shows hyperparameters exactly and metrics rounded", () => {
-    const chosen: Row = {
-      kind: "runs",
+  it("has no progress if its experiment failed, and no duration while it waits", () => {
+    const of = (state: string): Row => ({
+      kind: "experiments",
       id: 1,
-      run: { hyperparameters: { lr: 0.000123456 }, searcherMetricValue: "Infinity" } as never,
+      experiment: { state, progress: 1, duration: 7 } as never,
+    });
+    const values = (state: string) =>
+      ["progress", "duration"].map((column) => getValue(of(state), column));
+    expect(values("STATE_COMPLETED")).toEqual([1, 7]);
+    expect(values("STATE_ERROR")).toEqual([undefined, 7]);
+    expect(values("STATE_QUEUED")).toEqual([1, undefined]);
+  });
+
+  it("shows numbers with four digits and every digit in the tooltip", () => {
+    const run = {
+      hyperparameters: { lr: 0.0004474942081187, wd: 0.01, layers: 123456 },
+      searcherMetricValue: "Infinity",
+      summaryMetrics: { validation_metrics: { loss: { last: 4.8123456e-13 } } },
+      metadata: { score: 0.123456789 },
     };
-    render(<>{renderCell(chosen, "hp.lr", undefined, false).content}</>);
-    expect(screen.getByText("0.000123456")).toBeInTheDocument();
-    expect(renderCell(chosen, "searcherMetricsVal", undefined, false).content).toBe("∞");
+    const chosen: Row = { kind: "runs", id: 1, run: run as never };
+    const show = (column: string) =>
+      render(<div>{renderCell(chosen, column, undefined, false).content}</div>).container;
+    const read = (column: string) => {
+      const cell = show(column).firstElementChild;
+      return [cell?.textContent, cell?.querySelector("span")?.title];
+    };
+    expect(read("hp.lr")).toEqual(["4.475e-4", "0.0004474942081187"]);
+    expect(read("hp.wd")).toEqual(["0.01", undefined]);
+    expect(read("hp.layers")).toEqual(["123456", undefined]);
+    expect(read("validation.loss.last")).toEqual(["4.812e-13", "4.8123456e-13"]);
+    expect(read("metadata.score")).toEqual(["0.1235", "0.123456789"]);
+    expect(read("searcherMetricsVal")).toEqual(["∞", undefined]);
   });
 
   it("has the values of its run and of the run's experiment", () => {

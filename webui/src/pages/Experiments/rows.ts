@@ -1,3 +1,4 @@
+import { getShownProgress } from "@/api/states";
 import type { Message } from "@/api/types";
 
 /** The kind of rows: experiments or trials, which the API calls runs. */
@@ -88,10 +89,18 @@ function getExperimentValue({ experiment, bestTrial }: Row, column: string): Val
       return Number(experiment.checkpointSize ?? 0);
     case "forkedFrom":
       return experiment.forkedFrom || undefined;
+    case "duration":
+      return getRunTime(experiment.state, experiment.duration);
+    case "progress":
+      return getShownProgress(experiment.state, experiment.progress);
     default:
       return shown((experiment as Record<string, unknown>)[column]);
   }
 }
+
+/** What waits for its slots has not run yet. */
+const getRunTime = (state: string | undefined, duration: number | undefined) =>
+  state === "STATE_QUEUED" ? undefined : duration;
 
 function getRunValue({ run }: Row, column: string): Value {
   if (!run) return undefined;
@@ -100,6 +109,7 @@ function getRunValue({ run }: Row, column: string): Value {
     state: run.trialState ?? run.state,
     searcherMetricsVal: run.searcherMetricValue,
     checkpointSize: Number(run.checkpointSize ?? 0),
+    duration: getRunTime(run.trialState, run.duration),
     experimentId: run.experiment?.id,
     experimentName: run.experiment?.name,
     experimentDescription: run.experiment?.description,

@@ -4,6 +4,7 @@ import { toNumber } from "@/charts/format";
 import type { Message } from "@/api/types";
 import type { FilterColumn } from "@/components/table/filter";
 import type { Kind } from "./rows";
+import { renameColumn } from "./words";
 
 /** A column and its origin. */
 export interface Column extends FilterColumn {
@@ -29,14 +30,14 @@ async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise
   const { columns = [] } = await unwrap(
     api.GET("/api/v1/projects/{id}/columns", { params, signal }),
   );
-  return columns.map((column): Column => ({
-    column: column.column ?? "",
-    // The API knows no lists here, but only some operators apply to them.
-    type:
-      column.column === "tags" ? "COLUMN_TYPE_ARRAY" : (column.type ?? "COLUMN_TYPE_UNSPECIFIED"),
-    displayName: column.displayName ?? "",
-    location: column.location ?? "LOCATION_TYPE_UNSPECIFIED",
-  }));
+  return columns.map((column): Column =>
+    renameColumn({
+      column: column.column ?? "",
+      type: column.type ?? "COLUMN_TYPE_UNSPECIFIED",
+      displayName: column.displayName ?? "",
+      location: column.location ?? "LOCATION_TYPE_UNSPECIFIED",
+    }),
+  );
 }
 
 /** The columns of a project's rows, or of all visible projects. */

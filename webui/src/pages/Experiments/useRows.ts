@@ -164,6 +164,8 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
     rowAt,
     error: failed[0]?.error ?? null,
     isLoading: first.isLoading,
+    // Whether the rows and the total are those of the previous search, while this one is loading.
+    isPrevious: first.isPlaceholderData,
     refetch: () => failed.forEach((each) => void each.refetch()),
   };
 }

@@ -15,7 +15,7 @@ import { NoRoles } from "@/components/RoleList/NoRoles";
 import { RoleList, type HeldRole } from "@/components/RoleList/RoleList";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { formatCount } from "@/text";
+import { formatCount, quote } from "@/text";
 
 type GroupData = Message["GroupDetails"];
 
@@ -173,7 +173,9 @@ function Members({
         getId={({ id = 0 }) => id}
         isShort
       >
-        <EmptyState command={`det user-group add-user '${name}' USER`}>No members yet.</EmptyState>
+        <EmptyState command={`det user-group add-user ${quote(name)} USER`}>
+          No members yet.
+        </EmptyState>
       </ListTable>
     </Section>
   );

@@ -28,7 +28,7 @@ export function Register({ model: { name = "" }, onClose }: Props) {
           label: "Checkpoint",
           required: true,
           value: params.get("checkpoint") ?? "",
-          hint: "Checkpoint UUID; see the trial's Checkpoints tab or det checkpoint list",
+          hint: "Checkpoint UUID; see the trial's Checkpoints tab or det checkpoint list EXPERIMENT",
         },
         { name: "name", label: "Name" },
         { name: "comment", label: "Comment" },

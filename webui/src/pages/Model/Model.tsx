@@ -14,7 +14,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { formatCount } from "@/text";
+import { formatCount, quote } from "@/text";
 import { Edit, Move, Register } from "./Dialogs";
 import { useModel } from "./useModel";
 
@@ -113,7 +113,7 @@ function ModelDetails({ model, versions }: { model: Message["Model"]; versions: 
           getId={({ version = 0 }) => version}
           isShort
         >
-          <EmptyState command={`det model register-version ${name} CHECKPOINT_UUID`}>
+          <EmptyState command={`det model register-version ${quote(name)} CHECKPOINT_UUID`}>
             No versions yet. Register a checkpoint here or on a trial&apos;s Checkpoints tab.
           </EmptyState>
         </ListTable>

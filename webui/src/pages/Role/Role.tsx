@@ -16,6 +16,7 @@ import { NoRoles } from "@/components/RoleList/NoRoles";
 import { RoleForm } from "@/components/RoleList/RoleForm";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
+import { quote } from "@/text";
 
 type RoleData = Message["RoleWithAssignments"];
 type Permission = Message["Permission"];
@@ -184,7 +185,7 @@ function Assignments({ data }: { data: RoleData }) {
         getId={({ to, workspaceId = 0 }) => `${to} ${workspaceId}`}
         isShort
       >
-        <EmptyState command={`det rbac assign-role '${name}' -u USER`}>
+        <EmptyState command={`det rbac assign-role ${quote(name)} -u USER`}>
           Not assigned to any user or group.
         </EmptyState>
       </ListTable>

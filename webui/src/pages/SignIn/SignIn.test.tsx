@@ -49,10 +49,20 @@ test.each(["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.exa
   },
 );
 
+test.each(["/\t/elsewhere.example", "/.//elsewhere.example", "/x/..//elsewhere.example"])(
+  "opens %j as a page of the dashboard",
+  async (next) => {
+    const { router } = await signIn(next, Response.json({}));
+    await vi.waitFor(() => expect(router.state.location.pathname).toBe("/elsewhere.example"));
+  },
+);
+
 test("shows the master's message of a refusal", async () => {
   const error = { code: 7, reason: "PermissionDenied", error: "wrong user or password" };
   await signIn("/", Response.json({ error }, { status: 403, headers: { "X-Request-Id": "r-1" } }));
   expect(await screen.findByRole("alert")).toHaveTextContent("wrong user or password");
+  expect(screen.getByText("Request ID r-1")).not.toBeVisible();
+  await userEvent.click(screen.getByText("Details"));
   expect(screen.getByText("Request ID r-1")).toBeVisible();
   expect(session.isOpen()).toBe(false);
 });

@@ -4,6 +4,8 @@ import { useNavigate, useSearchParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import { session } from "@/api/session";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
+import { parseOwn } from "@/paths";
 import styles from "./SignIn.module.css";
 
 interface Credentials {
@@ -13,7 +15,9 @@ interface Credentials {
 
 /** Accepts only addresses of this dashboard: "//elsewhere" would be another host. */
 function safe(next: string | null): string {
-  return next !== null && /^\/(?![/\\])/.test(next) ? next : "/";
+  if (next === null || !/^\/(?![/\\])/.test(next)) return "/";
+  const { pathname, search, hash } = parseOwn(next);
+  return pathname + search + hash;
 }
 
 function useSignIn(next: string) {
@@ -46,8 +50,8 @@ export default function SignIn() {
     <main className={styles.page}>
       <form className={styles.form} onSubmit={submit}>
         <h1>
-          <span aria-hidden className={styles.logo}>
-            ◆
+          <span className={styles.logo}>
+            <Icon name="logo" />
           </span>{" "}
           Resolute
         </h1>

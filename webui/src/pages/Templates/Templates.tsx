@@ -87,7 +87,7 @@ export default function Templates() {
         <EmptyState {...(!query && { command: "det template create NAME template.yaml" })}>
           {query
             ? "No templates match the search."
-            : "No templates yet. Use one with det experiment create --template NAME."}
+            : "No templates yet. Use one with det experiment create --template NAME. Workspace editors can change it."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && !refused && workspaces && (

@@ -94,6 +94,7 @@ export default function Tokens() {
     },
     {
       head: "State",
+      minWidth: 180,
       cell: (token) => {
         const status = getTokenStatus(token, now);
         const what = token.description || String(token.id ?? 0);

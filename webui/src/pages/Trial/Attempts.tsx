@@ -1,6 +1,7 @@
-import type { Message } from "@/api/types";
+import type { Experiment, Message } from "@/api/types";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { Icon } from "@/components/Icon/Icon";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { Duration, Time } from "@/components/Time/Time";
 import { formatCount } from "@/text";
@@ -11,13 +12,13 @@ type Run = NonNullable<Message["Trial"]["runs"]>[number];
 /** The attempts of the trial: where they ran and why they ended, as a timeline and a table. */
 export function Attempts({
   trial,
-  isUnmanaged = false,
+  experiment,
 }: {
   trial: Message["Trial"];
-  isUnmanaged?: boolean;
+  experiment?: Experiment | undefined;
 }) {
   const runs = trial.runs ?? [];
-  if (isUnmanaged)
+  if (experiment?.unmanaged)
     return <EmptyState>The attempts of an unmanaged trial run outside of the cluster.</EmptyState>;
   if (runs.length === 0) {
     return (
@@ -30,7 +31,8 @@ export function Attempts({
     <div className={styles.stack}>
       <Timeline trial={trial} runs={runs} />
       <p className={styles.reason}>
-        ✕ failed, ✓ ended, ● running; queued in between. <Time at={trial.startTime} /> to{" "}
+        <Icon name="cross" /> failed, <Icon name="check" /> ended, <Icon name="dot" /> running;
+        queued in between. <Time at={trial.startTime} /> to{" "}
         {trial.endTime ? <Time at={trial.endTime} /> : "now"}.
       </p>
       <ScrollBox label="Attempts">
@@ -104,7 +106,7 @@ function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run
             className={isFailed(run) ? styles.failedRun : run.endTime ? styles.run : styles.nowRun}
             style={{ left: `${left}%`, width: `${width}%` }}
           >
-            {isFailed(run) ? "✕" : run.endTime ? "✓" : "●"} {run.runId}
+            <Icon name={isFailed(run) ? "cross" : run.endTime ? "check" : "dot"} /> {run.runId}
           </span>
         );
       })}

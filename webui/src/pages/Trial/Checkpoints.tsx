@@ -59,7 +59,7 @@ function CheckpointCard({ checkpoint }: { checkpoint: Checkpoint }) {
       <div className={styles.line}>
         <CopyText text={uuid} label={uuid.slice(0, 8)} />
         <State state={checkpoint.state} />
-        {length !== undefined && <span>at {length} batches</span>}
+        {length !== undefined && <span>at {formatCount(length, "batch", "batches")}</span>}
         <span>{formatBytes(Number(checkpoint.size ?? 0))}</span>
         <Time at={checkpoint.reportTime} />
         {checkpoint.training?.searcherMetric !== undefined && (

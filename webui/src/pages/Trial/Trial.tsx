@@ -11,9 +11,11 @@ import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/api/states";
 import { LogView } from "@/components/LogView/LogView";
 import { ScrollBox } from "@/components/Page/ScrollBox";
+import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
+import { Value } from "@/components/Value/Value";
 import { paths } from "@/paths";
 import { formatCount } from "@/text";
 import { Checkpoints } from "./Checkpoints";
@@ -26,8 +28,8 @@ type TrialData = Message["Trial"];
 
 interface TabProps {
   trial: TrialData;
-  /** False until the experiment is known. */
-  isUnmanaged: boolean;
+  /** Undefined until it is known. */
+  experiment?: Experiment | undefined;
 }
 
 const TABS: [tab: string, label: string, Content: React.ComponentType<TabProps>][] = [
@@ -81,7 +83,7 @@ function LoadedTrial({ trial, tab }: { trial: TrialData; tab: string }) {
         to={(name) => paths.trial(id, name)}
       />
       <div className={styles.content}>
-        <Content trial={trial} isUnmanaged={experiment?.unmanaged ?? false} />
+        <Content trial={trial} experiment={experiment} />
       </div>
     </div>
   );
@@ -113,6 +115,7 @@ function StatusLine({
       <CopyText text={String(id)} />
       <State state={trial.state} />
       {isUnmanaged && <Unmanaged />}
+      <LogPolicy name={trial.logPolicyMatched} />
       {trial.bestValidation && (
         <span>
           best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
@@ -170,7 +173,9 @@ function Hyperparameters({ trial }: { trial: TrialData }) {
               <td>
                 <code>{name}</code>
               </td>
-              <td>{JSON.stringify(value)}</td>
+              <td>
+                <Value value={value} />
+              </td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { render, screen } from "@testing-library/react";
+import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/checkpoints.json";
@@ -20,7 +20,7 @@ import {
   withGaps,
 } from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
-import { Metrics } from "./Metrics";
+import { Metrics, System } from "./Metrics";
 import { Attempts } from "./Attempts";
 import { selectMetrics, getUnit } from "./system";
 import Trial from "./Trial";
@@ -84,6 +84,64 @@ it.each([
     expect(props?.none).toBe(none);
     expect(props?.series.flatMap(({ checkpoints }) => checkpoints)).toEqual(marks);
   });
+});
+
+function showMetrics(
+  trial: Message["Trial"],
+  metric: { group: string; name: string },
+  data: object[],
+) {
+  vi.mocked(LineChart).mockClear();
+  const [name] = metricNames.answer.metricNames;
+  showPage(() => <Metrics trial={{ id: 5, experimentId: 1, ...trial }} />, "/", "/", {
+    "GET /api/v1/trials/5/checkpoints": { checkpoints: [] },
+    "GET /api/v1/trials/time-series": { trials: [{ metrics: [{ data }] }] },
+    "GET /api/v1/experiments/metrics-stream/metric-names": {
+      result: { metricNames: [copyGolden<typeof metric>(name, metric)] },
+    },
+  });
+}
+
+it("lists texts, newest first, because no chart can draw them", async () => {
+  showMetrics({}, { group: "validation", name: "verdict" }, [
+    { batches: 10, values: { verdict: "bad" } },
+    { batches: 20, values: { verdict: "[1.0,2.0]" } },
+  ]);
+  const rows = within(await screen.findByRole("group", { name: "Values of verdict" }));
+  expect(rows.getAllByRole("row").map((row) => row.textContent)).toEqual([
+    "BatchesValue",
+    "20[1.0,2.0]",
+    "10bad",
+  ]);
+});
+
+it("draws NaN and infinite values as marks, and notes those that the master left out", async () => {
+  const summaryMetrics = { avg_metrics: { loss: { type: "number", sum: "NaN" } } } as never;
+  const loss = { group: "training", name: "loss" };
+  showMetrics({ summaryMetrics }, loss, [
+    { batches: 10, values: { loss: 1 } },
+    { batches: 20, values: { loss: 2 } },
+  ]);
+  await vi.waitFor(() =>
+    expect(vi.mocked(LineChart).mock.lastCall?.[0].note).toMatch(/^NaN or infinite in some/),
+  );
+  showMetrics({ summaryMetrics }, loss, [{ batches: 10, values: { loss: "NaN" } }]);
+  await vi.waitFor(() => {
+    const props = vi.mocked(LineChart).mock.lastCall?.[0];
+    expect([...(props?.series[0]?.invalid ?? [])]).toEqual([[10, NaN]]);
+    expect(props?.note).toBeUndefined();
+  });
+});
+
+it("says that profiling.enabled is ignored for scripts", async () => {
+  const experiment = { config: { profiling: { enabled: true } } as never };
+  showPage(() => <System trial={{ id: 5, experimentId: 1 }} experiment={experiment} />, "/", "/", {
+    "GET /api/v1/trials/5/checkpoints": { checkpoints: [] },
+    "GET /api/v1/experiments/metrics-stream/metric-names": { result: { metricNames: [] } },
+  });
+  expect(
+    await screen.findByText(/profiling\.enabled is ignored for scripts.*core\.profiler\.on\(\)/),
+  ).toBeVisible();
 });
 
 it("leaves a gap at each restart", () => {

@@ -39,8 +39,14 @@ export const useMetricNames = (experimentId: number) => useQuery(metricNamesQuer
 const MAX_POINTS = 2000;
 
 /** The points of a metric, downsampled by the master with peaks kept. */
-export function usePoints(trialId: number, experimentId: number, { group, name }: Metric) {
+export function usePoints(
+  trialId: number,
+  experimentId: number,
+  { group, name }: Metric,
+  isEnabled = true,
+) {
   return useQuery({
+    enabled: isEnabled,
     ...liveQuery<Point[]>(experimentId, {
       queryKey: ["trial-live", trialId, "points", group, name],
       add: (points, reported) =>

@@ -44,7 +44,7 @@ test("shows the reason of a refused test delivery", async () => {
   show({ "POST /api/v1/webhooks/2/test": new Error("HTTP status 500") });
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
   expect(await screen.findByText("HTTP status 500")).toBeVisible();
-  expect(screen.getByText("Request ID r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });
 
 test("edits, adds and removes triggers and explains each", async () => {

@@ -23,7 +23,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { NoRoles } from "@/components/RoleList/NoRoles";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { formatCount } from "@/text";
+import { formatCount, quote } from "@/text";
 
 /** The role of a user or a group in a workspace. */
 export interface Member extends RoleInScope {
@@ -158,7 +158,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
           getId={getKey}
           isShort
         >
-          <EmptyState command={`det rbac assign-role Editor -u USER -w '${name}'`}>
+          <EmptyState command={`det rbac assign-role Editor -u USER -w ${quote(name)}`}>
             No members. Users with cluster roles still have access.
           </EmptyState>
         </ListTable>

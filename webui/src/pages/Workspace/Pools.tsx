@@ -3,7 +3,7 @@ import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { explainClusterRefusal, usePermissions } from "@/api/usePermissions";
 import type { Workspace } from "@/api/useWorkspaces";
-import { formatNumber } from "@/charts/format";
+import { formatStep } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -12,6 +12,7 @@ import { Meter } from "@/components/Meter/Meter";
 import { Facts, Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
 import { ListTable } from "@/components/table/ListTable";
+import { quote } from "@/text";
 
 type Quota = Message["Quota"];
 
@@ -82,7 +83,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           <QuotaFacts quota={quota} />
         ) : (
           read.data && (
-            <EmptyState command={`det quota set workspace '${name}' --max-slots 8`}>
+            <EmptyState command={`det quota set workspace ${quote(name)} --max-slots 8`}>
               No quota. The workspace can use all slots of its pools.
             </EmptyState>
           )
@@ -131,7 +132,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
             },
           ]}
         >
-          <EmptyState command={`det resource-pool bindings add POOL '${name}'`}>
+          <EmptyState command={`det resource-pool bindings add POOL ${quote(name)}`}>
             This workspace cannot use any pool.
           </EmptyState>
         </ListTable>
@@ -171,7 +172,7 @@ function QuotaFacts({ quota }: { quota: Quota }) {
   const { maxSlots, slotHours, slotsUsed = 0, slotHoursUsed = 0 } = quota;
   const used = (value: number, max: number | undefined, what: string) => (
     <>
-      {formatNumber(value)} {max === undefined ? "(no limit)" : `of ${formatNumber(max)}`}
+      {formatStep(value)} {max === undefined ? "(no limit)" : `of ${formatStep(max)}`}
       {max !== undefined && <Meter label={what} value={value} all={max} />}
     </>
   );

@@ -14,6 +14,7 @@ import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
+import { quote } from "@/text";
 
 type Project = Message["Project"];
 
@@ -103,7 +104,7 @@ export function Projects({ workspace }: { workspace: Workspace }) {
           getId={(each) => each.id ?? 0}
           isShort
         >
-          <EmptyState command={`det project create '${name}' NAME`}>
+          <EmptyState command={`det project create ${quote(name)} NAME`}>
             No projects yet. A project groups related experiments.
           </EmptyState>
         </ListTable>
