@@ -441,6 +441,7 @@ class ExperimentsTest(BehaviorTest):
         self.assertEqual(done, self.bulk("pause", experimentIds=[experiment]))
         self.assertEqual(done, self.bulk("kill", filters=filters))
         self.await_state(experiment, "CANCELED")
+        self.assertEqual("killed by admin", self.experiment(experiment)["stateReason"])
         for action in ("pause", "activate", "cancel", "kill"):
             self.assertEqual([], self.bulk(action, filters=filters), action)
         self.assertEqual(done, self.bulk("kill", experimentIds=[experiment]))
@@ -678,6 +679,7 @@ class TrialsTest(BehaviorTest):
                          r"schedule on agent-0")
         self.call("POST", f"/api/v1/experiments/{experiment}/kill")
         self.await_state(experiment, "CANCELED")
+        self.assertEqual("killed by admin", self.experiment(experiment)["stateReason"])
 
     def test_log_has_the_words_that_scripts_look_for(self):
         _, trial = self.run_experiment()

@@ -86,49 +86,49 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   Reactor* PauseExperiments(Context* context, const v1::PauseExperimentsRequest* request,
                             v1::PauseExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, {model::ExperimentState::kActive},
-                       [this](model::ExperimentId id, Done done) {
+                       [this](const auth::Principal&, model::ExperimentId id, Done done) {
                          Pause(engine_, store_, pool_, id, std::move(done));
                        });
   }
   Reactor* ActivateExperiments(Context* context, const v1::ActivateExperimentsRequest* request,
                                v1::ActivateExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, {model::ExperimentState::kPaused},
-                       [this](model::ExperimentId id, Done done) {
+                       [this](const auth::Principal&, model::ExperimentId id, Done done) {
                          Activate(engine_, store_, pool_, id, std::move(done));
                        });
   }
   Reactor* CancelExperiments(Context* context, const v1::CancelExperimentsRequest* request,
                              v1::CancelExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, NotEnded(),
-                       [this](model::ExperimentId id, Done done) {
-                         Cancel(engine_, store_, pool_, id, std::move(done));
+                       [this](const auth::Principal& caller, model::ExperimentId id, Done done) {
+                         Cancel(engine_, store_, pool_, id, caller, std::move(done));
                        });
   }
   Reactor* KillExperiments(Context* context, const v1::KillExperimentsRequest* request,
                            v1::KillExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, NotEnded(),
-                       [this](model::ExperimentId id, Done done) {
-                         Kill(engine_, store_, pool_, id, std::move(done));
+                       [this](const auth::Principal& caller, model::ExperimentId id, Done done) {
+                         Kill(engine_, store_, pool_, id, caller, std::move(done));
                        });
   }
   Reactor* ArchiveExperiments(Context* context, const v1::ArchiveExperimentsRequest* request,
                               v1::ArchiveExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, Ended(),
-                       [this](model::ExperimentId id, Done done) {
+                       [this](const auth::Principal&, model::ExperimentId id, Done done) {
                          Archive(engine_, store_, id, true, std::move(done));
                        });
   }
   Reactor* UnarchiveExperiments(Context* context, const v1::UnarchiveExperimentsRequest* request,
                                 v1::UnarchiveExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, Ended(),
-                       [this](model::ExperimentId id, Done done) {
+                       [this](const auth::Principal&, model::ExperimentId id, Done done) {
                          Archive(engine_, store_, id, false, std::move(done));
                        });
   }
   Reactor* DeleteExperiments(Context* context, const v1::DeleteExperimentsRequest* request,
                              v1::DeleteExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, Deletable(),
-                       [this](model::ExperimentId id, Done done) {
+                       [this](const auth::Principal&, model::ExperimentId id, Done done) {
                          v1::DeleteExperimentRequest deletion;
                          deletion.set_experiment_id(id.value());
                          const auto unused = std::make_shared<v1::DeleteExperimentResponse>();
@@ -141,7 +141,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
                            v1::MoveExperimentsResponse* response) override {
     return ApplyToEach(context, __func__, request, response, States(),
-                       [this, request](model::ExperimentId id, Done done) {
+                       [this, request](const auth::Principal&, model::ExperimentId id, Done done) {
                          v1::MoveExperimentRequest move;
                          move.set_experiment_id(id.value());
                          move.set_destination_project_id(request->destination_project_id());
@@ -151,10 +151,10 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   Reactor* PutExperimentsRetainLogs(Context* context,
                                     const v1::PutExperimentsRetainLogsRequest* request,
                                     v1::PutExperimentsRetainLogsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response, States(),
-                       [this, days = request->num_days()](model::ExperimentId id, Done done) {
-                         done(SetLogRetention(store_, id, days));
-                       });
+    return ApplyToEach(
+        context, __func__, request, response, States(),
+        [this, days = request->num_days()](const auth::Principal&, model::ExperimentId id,
+                                           Done done) { done(SetLogRetention(store_, id, days)); });
   }
 
  private:
@@ -174,7 +174,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                        const absl::Status allowed =
                            CheckExperiment(method, caller, project, model::ExperimentId(id));
                        if (!allowed.ok()) return done(allowed);
-                       action(model::ExperimentId(id), std::move(done));
+                       action(caller, model::ExperimentId(id), std::move(done));
                      }));
   }
 

@@ -255,6 +255,18 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                    change(engine_, store_, pool_, model::ExperimentId(id), std::move(done));
                  });
   }
+  // The same with a change that names the caller.
+  template <class Request>
+  grpc::ServerUnaryReactor* ChangeState(grpc::CallbackServerContext* context, const char* method,
+                                        const Request* request,
+                                        void (*change)(engine::Engine&, store::Store&,
+                                                       base::ThreadPool&, model::ExperimentId,
+                                                       const auth::Principal&, Done)) {
+    return Unary(method, context, request, nullptr,
+                 [this, id = request->id(), change](const auth::Principal& caller, Done done) {
+                   change(engine_, store_, pool_, model::ExperimentId(id), caller, std::move(done));
+                 });
+  }
 
   // `written` may be null.
   void Get(model::ExperimentId id, v1::GetExperimentResponse* response,

@@ -85,24 +85,24 @@ void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& poo
 }
 
 void Cancel(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
-            model::ExperimentId id, Done done) {
-  ChangeExperiment(engine, store, pool, id, cluster::CancelExperiment{id},
+            model::ExperimentId id, const auth::Principal& caller, Done done) {
+  ChangeExperiment(engine, store, pool, id, cluster::CancelExperiment{id, caller.name},
                    "only ACTIVE or PAUSED experiments can be canceled", AfterEnd::kNoEffect,
                    std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
-          model::ExperimentId id, Done done) {
-  ChangeExperiment(engine, store, pool, id, cluster::KillExperiment{id},
+          model::ExperimentId id, const auth::Principal& caller, Done done) {
+  ChangeExperiment(engine, store, pool, id, cluster::KillExperiment{id, caller.name},
                    "only ACTIVE or PAUSED experiments can be killed", AfterEnd::kNoEffect,
                    std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool, model::TrialId id,
-          Done done) {
+          const auth::Principal& caller, Done done) {
   SubmitOrCheckEnded(
-      engine, pool, cluster::KillTrial{id}, [&store, id] { return CheckEndedTrial(store, id); },
-      std::move(done));
+      engine, pool, cluster::KillTrial{id, caller.name},
+      [&store, id] { return CheckEndedTrial(store, id); }, std::move(done));
 }
 
 }  // namespace det::api

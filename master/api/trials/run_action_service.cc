@@ -55,21 +55,21 @@ class RunActionService final : public ApiService<v1::RunActionService> {
   Reactor* ArchiveRuns(Context* context, const v1::ArchiveRunsRequest* request,
                        v1::ArchiveRunsResponse* response) override {
     return ApplyToEach(context, __func__, Target::kExperiment, request, response,
-                       [this](const experiment::Trial& run, Done done) {
+                       [this](const auth::Principal&, const experiment::Trial& run, Done done) {
                          Archive(engine_, store_, run.experiment, true, std::move(done));
                        });
   }
   Reactor* UnarchiveRuns(Context* context, const v1::UnarchiveRunsRequest* request,
                          v1::UnarchiveRunsResponse* response) override {
     return ApplyToEach(context, __func__, Target::kExperiment, request, response,
-                       [this](const experiment::Trial& run, Done done) {
+                       [this](const auth::Principal&, const experiment::Trial& run, Done done) {
                          Archive(engine_, store_, run.experiment, false, std::move(done));
                        });
   }
   Reactor* DeleteRuns(Context* context, const v1::DeleteRunsRequest* request,
                       v1::DeleteRunsResponse* response) override {
     return ApplyToEach(context, __func__, Target::kExperiment, request, response,
-                       [this](const experiment::Trial& run, Done done) {
+                       [this](const auth::Principal&, const experiment::Trial& run, Done done) {
                          v1::DeleteExperimentRequest deletion;
                          deletion.set_experiment_id(run.experiment.value());
                          const auto unused = std::make_shared<v1::DeleteExperimentResponse>();
@@ -81,34 +81,36 @@ class RunActionService final : public ApiService<v1::RunActionService> {
   }
   Reactor* KillRuns(Context* context, const v1::KillRunsRequest* request,
                     v1::KillRunsResponse* response) override {
-    return ApplyToEach(context, __func__, Target::kRun, request, response,
-                       [this](const experiment::Trial& run, Done done) {
-                         Kill(engine_, store_, pool_, run.id, std::move(done));
-                       });
+    return ApplyToEach(
+        context, __func__, Target::kRun, request, response,
+        [this](const auth::Principal& caller, const experiment::Trial& run, Done done) {
+          Kill(engine_, store_, pool_, run.id, caller, std::move(done));
+        });
   }
   Reactor* PauseRuns(Context* context, const v1::PauseRunsRequest* request,
                      v1::PauseRunsResponse* response) override {
     return ApplyToEach(context, __func__, Target::kExperiment, request, response,
-                       [this](const experiment::Trial& run, Done done) {
+                       [this](const auth::Principal&, const experiment::Trial& run, Done done) {
                          Pause(engine_, store_, pool_, run.experiment, std::move(done));
                        });
   }
   Reactor* ResumeRuns(Context* context, const v1::ResumeRunsRequest* request,
                       v1::ResumeRunsResponse* response) override {
     return ApplyToEach(context, __func__, Target::kExperiment, request, response,
-                       [this](const experiment::Trial& run, Done done) {
+                       [this](const auth::Principal&, const experiment::Trial& run, Done done) {
                          Activate(engine_, store_, pool_, run.experiment, std::move(done));
                        });
   }
   Reactor* MoveRuns(Context* context, const v1::MoveRunsRequest* request,
                     v1::MoveRunsResponse* response) override {
-    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
-                       [this, request](const experiment::Trial& run, Done done) {
-                         v1::MoveExperimentRequest move;
-                         move.set_experiment_id(run.experiment.value());
-                         move.set_destination_project_id(request->destination_project_id());
-                         Move(engine_, store_, move, std::move(done));
-                       });
+    return ApplyToEach(
+        context, __func__, Target::kExperiment, request, response,
+        [this, request](const auth::Principal&, const experiment::Trial& run, Done done) {
+          v1::MoveExperimentRequest move;
+          move.set_experiment_id(run.experiment.value());
+          move.set_destination_project_id(request->destination_project_id());
+          Move(engine_, store_, move, std::move(done));
+        });
   }
 
  private:
@@ -125,7 +127,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                          Done done) mutable {
               const auto run = CheckRun(method, target, caller, project, model::TrialId(id), verb);
               if (!run.ok()) return done(run.status());
-              action(*run, std::move(done));
+              action(caller, *run, std::move(done));
             }));
   }
 

@@ -165,8 +165,8 @@ class TrialService final : public ApiService<v1::TrialService> {
                                       const v1::KillTrialRequest* request,
                                       v1::KillTrialResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, id = request->id()](const auth::Principal&, Done done) {
-                   Kill(engine_, store_, pool_, model::TrialId(id), std::move(done));
+                 [this, id = request->id()](const auth::Principal& caller, Done done) {
+                   Kill(engine_, store_, pool_, model::TrialId(id), caller, std::move(done));
                  });
   }
 

@@ -291,6 +291,19 @@ TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
   EXPECT_TRUE(absl::IsNotFound(ExpectRejection(KillExperiment{ExperimentId(2)})));
 }
 
+TEST_F(ClusterTest, NamesUserWhoEndsWork) {
+  const auto id = [](int value) { return ExperimentId(value); };
+  for (int i = 0; i < 4; ++i) Create(MakeConfig());
+  Apply(KillExperiment{id(1), "ada"});
+  EXPECT_EQ(experiment(1).reason, "killed by ada");
+  Apply(CancelExperiment{id(2), "ada"});
+  EXPECT_EQ(experiment(2).reason, "canceled by ada");
+  Apply(KillTrial{model::TrialId(3), "ada"});
+  EXPECT_EQ(trial(3).reason, "killed by ada");
+  Apply(KillExperiment{id(4)});
+  EXPECT_EQ(experiment(4).reason, "killed by a user");
+}
+
 TEST_F(ClusterTest, PausesAndResumes) {
   AddAgent("a", 1);
   Create(MakeConfig());

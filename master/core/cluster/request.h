@@ -51,14 +51,18 @@ struct PauseExperiment {
 struct ActivateExperiment {
   model::ExperimentId id;
 };
+// `by`: the name of the user who ends it, which the reason gives; "": unknown.
 struct CancelExperiment {
   model::ExperimentId id;
+  std::string by = {};
 };
 struct KillExperiment {
   model::ExperimentId id;
+  std::string by = {};
 };
 struct KillTrial {
   model::TrialId id;
+  std::string by = {};
 };
 // Continues an ended experiment: `single` with its trial, `random` and `grid` with the trials that
 // have not completed, each from its newest checkpoint. `rows` are the stored rows of this one

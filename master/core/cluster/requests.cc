@@ -46,6 +46,8 @@ Outcome ForEachTrial(Step& step, Entry& entry, const Act& act) {
   return step.Finish();
 }
 
+std::string NameUser(const std::string& name) { return name.empty() ? "a user" : name; }
+
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
@@ -125,7 +127,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event) {
 absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
   if (experiment::Move(entry->experiment, ExperimentEvent::kCancel)) {
-    entry->experiment.reason = "canceled by a user";
+    entry->experiment.reason = absl::StrCat("canceled by ", NameUser(event.by));
     step.Touch(entry->experiment);
   }
   return ForEachTrial(step, *entry, [&](experiment::Trial& trial) {
@@ -136,7 +138,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event) {
 absl::StatusOr<Outcome> Apply(Step& step, const KillExperiment& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
   if (experiment::Move(entry->experiment, ExperimentEvent::kCancel)) {
-    entry->experiment.reason = "killed by a user";
+    entry->experiment.reason = absl::StrCat("killed by ", NameUser(event.by));
     step.Touch(entry->experiment);
   }
   return ForEachTrial(step, *entry,
@@ -150,7 +152,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event) {
   }
   experiment::Trial& trial = it->second;
   if (model::IsTerminal(trial.state)) return step.Finish();
-  trial.reason = "killed by a user";
+  trial.reason = absl::StrCat("killed by ", NameUser(event.by));
   step.Touch(trial);
   ApplyActions(step, trial, experiment::Kill(trial, step.now));
   return step.Finish();
