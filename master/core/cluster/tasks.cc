@@ -18,7 +18,7 @@ using experiment::Task;
 using experiment::TaskActions;
 
 // The time between SIGTERM and SIGKILL of a kill. JupyterLab needs it to stop its kernels.
-constexpr absl::Duration kKillGrace = absl::Seconds(3);
+constexpr absl::Duration kTaskKillGrace = absl::Seconds(3);
 
 void QueueNewAttempt(Step& step, Task& task) {
   const model::ResourcesConfig& resources = task.definition->resources;
@@ -129,7 +129,7 @@ void ApplyActions(Step& step, Task& task, const TaskActions& actions) {
     if (it != step.s.allocations.end()) {
       const bool kill = task.end_as != model::TaskState::kPaused;
       ApplyActions(step, it->second,
-                   experiment::Stop(it->second, kill ? kKillGrace : step.s.settings.stop_grace,
+                   experiment::Stop(it->second, kill ? kTaskKillGrace : step.s.settings.stop_grace,
                                     step.now, task.reason));
     }
   }
