@@ -34,7 +34,7 @@
 #include "det/api/v1/token.pb.h"
 #include "det/api/v1/trial.pb.h"
 #include "det/api/v1/trial_source.pb.h"
-#include "det/api/v1/unserved.pb.h"
+#include "det/api/v1/generic_task.pb.h"
 #include "det/api/v1/usage.pb.h"
 #include "det/api/v1/user.pb.h"
 #include "det/api/v1/webhook.pb.h"
@@ -80,7 +80,7 @@ auto LinkMessages() {
                     det::api::v1::TokenInfo::descriptor(),
                     det::api::v1::Metrics::descriptor(),
                     det::api::v1::GetTrialMetricsByCheckpointRequest::descriptor(),
-                    det::api::v1::UnservedRequest::descriptor(),
+                    det::api::v1::CreateGenericTaskRequest::descriptor(),
                     det::api::v1::ResourceAllocationRawRequest::descriptor(),
                     det::api::v1::GetUsersRequest::descriptor(),
                     det::api::v1::Trigger::descriptor(),

@@ -26,7 +26,7 @@ std::unique_ptr<Service> MakeRawService(
 std::unique_ptr<Service> MakeTaskService(CallPipeline& calls, engine::Engine& engine,
                                          store::Store& store, base::ThreadPool& pool,
                                          live::ExperimentWatch& watch);
-std::unique_ptr<Service> MakeUnservedService(CallPipeline& calls);
+std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls);
 
 }  // namespace det::api
 
