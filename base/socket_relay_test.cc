@@ -4,6 +4,8 @@
 
 #include <array>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
