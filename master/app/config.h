@@ -63,6 +63,7 @@ struct Config {
   int streams_per_user = 100;
   std::vector<std::string> allow_origins;  // CORS origins
   std::vector<std::string> feature_switches;
+  bool direct_proxy = false;                  // connect to the addresses of agents
   std::string webhook_signing_key;            // empty: generated once and stored
   std::string webhook_base_url;               // public URL of the cluster; may be empty
   bool webhook_allow_private = false;         // deliver to all addresses

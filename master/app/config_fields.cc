@@ -242,6 +242,14 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.allow_origins),
      .default_json = "[]"},
 
+    Section("proxy", "Access to notebooks, TensorBoards and ports of tasks (docs/tasks.md)."),
+    {.path = "proxy.direct",
+     .description = "Whether the master first tries to connect to the agent's address, which is "
+                    "faster than through the agent's connection. Useful only if programs of tasks "
+                    "listen on all addresses and the master can reach the ports of agents.",
+     .target = DET_AT(config.direct_proxy),
+     .default_json = "false"},
+
     Section("webhooks", "Delivery of webhooks (docs/webhooks.md)."),
     {.path = "webhooks.signing_key",
      .description = "Key for signatures of deliveries, which receivers can verify. By default "

@@ -199,6 +199,12 @@ TEST(ConfigFileTest, ReadsFeatureSwitches) {
   EXPECT_THAT(Error("feature_switches: streaming_updates"), HasSubstr("feature_switches"));
 }
 
+TEST(ConfigFileTest, ReadsWhetherTheProxyConnectsDirectly) {
+  EXPECT_FALSE(Read("").direct_proxy);
+  EXPECT_TRUE(Read("proxy: {direct: true}").direct_proxy);
+  EXPECT_THAT(Error("proxy: {direct: sometimes}"), HasSubstr("proxy.direct"));
+}
+
 TEST(ConfigFileTest, BuildsDatabaseUrlFromParts) {
   EXPECT_EQ(
       Read("db: {host: h, user: u, password: \"it's \\\\\", name: d, ssl_mode: require}").db_url,

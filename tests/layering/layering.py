@@ -110,6 +110,7 @@ FOLDERS = {
     "master/app": ["master/**", PROTO],
     "master/tests/authz": ["master/**", PROTO],
     "master/tests/integration": ["master/**", PROTO],
+    "master/tests/tunnels": ["master/**", "agent/**", PROTO],
     "master/tests": ["master/**", PROTO],
     "agent": ["agent/**", PROTO],
     "agent/core": [PURE],
