@@ -151,6 +151,7 @@ TEST_F(TasksTest, KeepsPortOfReadyService_AcrossRestart) {
 }
 
 TEST_F(TasksTest, IsNotPreempted_UnlessItsDefinitionSaysSo) {
+  Apply(PutResourcePool{.pool = {.name = "default", .preemption = true}});
   AddAgent("a", 1);
   CreateCommand("t", MakeDefinition());
   Start("t.1");
@@ -195,6 +196,7 @@ TEST_F(TasksTest, PausesAndActivates_OnlyIfPausable) {
   Exit("g.1", 143, "a", 15);
   EXPECT_EQ(task("g").state, TaskState::kPaused);
   Restart();
+  AddAgent("a", 1);
   Apply(ActivateTasks{{TaskId("g")}});
   Tick();
   Start("g.2");
