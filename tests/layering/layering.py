@@ -75,7 +75,9 @@ FOLDERS = {
     "master/gc": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
                   "master/engine/", "master/store/interfaces/", "master/checkpoint_storage/"],
     "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
-                      "master/engine/", "master/store/interfaces/", "master/auth/", PROTO],
+                      "master/engine/", "master/store/interfaces/", "master/auth/",
+                      "master/proxy/", PROTO],
+    "master/proxy": ["master/core/model/"],
     "master/gateway": [PROTO],
     # First the folders that all API folders share, then the layers of every call, then one folder per resource.
     "master/api/common": API,
