@@ -77,6 +77,9 @@ FOLDERS = {
     "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
                       "master/engine/", "master/store/interfaces/", "master/auth/", PROTO],
     "master/gateway": [PROTO],
+    # Finds and authorizes the services of tasks. The gateway carries their bytes.
+    "master/proxy": [*CORE, "master/engine/", "master/store/interfaces/", "master/auth/",
+                     "master/api/common/"],
     # First the folders that all API folders share, then the layers of every call, then one folder per resource.
     "master/api/common": API,
     "master/live": API + ["master/api/common/"],
