@@ -79,6 +79,9 @@ FOLDERS = {
                       "master/proxy/", PROTO],
     "master/proxy": ["master/core/model/"],
     "master/gateway": [PROTO],
+    # Finds and authorizes the services of tasks. The gateway carries their bytes.
+    "master/proxy": [*CORE, "master/engine/", "master/store/interfaces/", "master/auth/",
+                     "master/api/common/"],
     # First the folders that all API folders share, then the layers of every call, then one folder per resource.
     "master/api/common": API,
     "master/live": API + ["master/api/common/"],
