@@ -111,6 +111,29 @@ TEST(CommandTest, AppliesOverrides) {
   EXPECT_THAT(config->entrypoint, ElementsAre("b", "c"));
 }
 
+TEST(CommandTest, RunsOnOneAgent_UnlessTheConfigurationSaysOtherwise) {
+  EXPECT_TRUE(Build("{}")->resources.is_single_node);
+  EXPECT_FALSE(Build("resources: {is_single_node: false}")->resources.is_single_node);
+  const CommandLayers of_experiments = {
+      .defaults = {}, .templates = {{"template t", "resources: {is_single_node: false}"}}};
+  EXPECT_TRUE(Build("{}", of_experiments)->resources.is_single_node);
+}
+
+TEST(CommandTest, ReplacesWholeMembersOfASubmittedConfiguration) {
+  const auto merge = [](const Value& base, const std::string& yaml) {
+    return MergeSubmittedConfig(base, *ConfigDocument::Parse(yaml, "config"));
+  };
+  const auto base = merge(Value(), "{entrypoint: [a, b], resources: {slots: 0, priority: 3}}");
+  ASSERT_TRUE(base.ok()) << base.status();
+  EXPECT_EQ(base->ToJson(), R"({"entrypoint":["a","b"],"resources":{"priority":3,"slots":0}})");
+  const auto merged = merge(*base, "resources: {slots: 1}");
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->ToJson(), R"({"entrypoint":["a","b"],"resources":{"slots":1}})");
+  const absl::Status refused = merge(*base, "description: x\nidle_timeout: 1h").status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("config:1: description: generic tasks"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("config:2: idle_timeout: generic tasks"));
+}
+
 TEST(CommandTest, FormatsIdleTimeouts) {
   EXPECT_EQ(FormatIdleTimeout(absl::Seconds(10)), "10s");
   EXPECT_EQ(FormatIdleTimeout(absl::Minutes(30)), "30m0s");

@@ -252,23 +252,13 @@ class CommandService final : public ApiService<v1::CommandService> {
   template <class Response, class Message>
   void Launch(const LaunchRequest& request, TaskKind kind, Response* response, Message* message,
               const auth::Principal& principal, Done done) {
-    auto pools = std::make_shared<LaunchPools>();
-    engine_.Query(
-        [pools](const cluster::Cluster& cluster) {
-          pools->default_compute = cluster.default_compute();
-          pools->default_aux = cluster.default_aux();
-          for (const cluster::KnownPool& known : cluster.pools()) {
-            pools->known.push_back(known.pool);
-          }
-        },
-        [this, &request, kind, response, message, principal, pools,
-         done = std::move(done)](absl::Status status) mutable {
-          if (!status.ok()) return done(std::move(status));
-          pool_.Post([this, &request, kind, response, message, principal, pools,
-                      done = std::move(done)]() mutable {
-            LaunchInPools(request, kind, *pools, response, message, principal, std::move(done));
-          });
-        });
+    QueryLaunchPools(engine_, pool_,
+                     [this, &request, kind, response, message, principal,
+                      done = std::move(done)](const absl::StatusOr<LaunchPools>& pools) mutable {
+                       if (!pools.ok()) return done(pools.status());
+                       LaunchInPools(request, kind, *pools, response, message, principal,
+                                     std::move(done));
+                     });
   }
 
   template <class Response, class Message>

@@ -92,6 +92,12 @@ const char* GetNoun(model::TaskKind kind) {
   }
 }
 
+std::string MakeDescription(model::TaskKind kind, const model::TaskId& id) {
+  if (kind == model::TaskKind::kGeneric) return absl::StrCat("Generic Task ", id.value());
+  const auto seed = static_cast<uint32_t>(std::stoul(id.value().substr(0, 8), nullptr, 16));
+  return absl::StrCat(GetNoun(kind), " (", MakeWordName(seed), ")");
+}
+
 std::vector<std::string> MakeArgv(const model::CommandConfig& config) {
   std::vector<std::string> argv = config.entrypoint;
   if (argv.size() <= 1) argv = {"sh", "-c", argv.empty() ? "" : argv.front()};
@@ -119,9 +125,21 @@ model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::str
   return definition;
 }
 
+absl::Status CheckForKind(const model::CommandConfig& config, model::TaskKind kind) {
+  if (kind == model::TaskKind::kGeneric) {
+    if (!config.entrypoint.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "entrypoint: must not be empty; set it to a list of the program and its arguments");
+  }
+  if (config.resources.is_single_node) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "resources.is_single_node: cannot be false; only generic tasks can use several agents");
+}
+
 absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& defaults,
                                const v1::LaunchCommandRequest& request, model::TaskKind kind,
-                               const LaunchPools& pools, const auth::Principal& principal) {
+                               const LaunchPools& pools, const auth::Principal& principal,
+                               const std::string& inherited_context) {
   DET_ASSIGN_OR_RETURN(const store::WorkspaceRecord workspace,
                        FindWorkspace(store, request.workspace_id(), principal));
   const bool is_text = !request.config_yaml().empty();
@@ -149,23 +167,24 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
   if (config.entrypoint.empty()) {
     config.entrypoint.assign(request.words().begin(), request.words().end());
   }
+  DET_RETURN_IF_ERROR(CheckForKind(config, kind));
   Launch launch;
-  if (!request.files().empty()) {
+  launch.context.hash = inherited_context;
+  if (!request.files().empty() || !inherited_context.empty()) {
     const bool given = document.Locate("work_dir") != document.source();
     if (given && !config.work_dir.empty()) {
       return absl::InvalidArgumentError(
           "cannot set work_dir and context directory at the same time");
     }
     config.work_dir.clear();
+  }
+  if (!request.files().empty()) {
     DET_ASSIGN_OR_RETURN(launch.context, PackContext(request.files()));
   }
   DET_ASSIGN_OR_RETURN(const store::UserRecord user, store.users().GetUser(principal.user));
   experiment::Task& task = launch.event.task;
   task.id = model::TaskId(base::NewUuid());
-  if (config.description.empty()) {
-    const auto seed = static_cast<uint32_t>(std::stoul(task.id.value().substr(0, 8), nullptr, 16));
-    config.description = absl::StrCat(GetNoun(kind), " (", MakeWordName(seed), ")");
-  }
+  if (config.description.empty()) config.description = MakeDescription(kind, task.id);
   task.kind = kind;
   task.owner = principal.user;
   task.owner_name = user.username;
@@ -178,10 +197,29 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
 
 }  // namespace
 
+void QueryLaunchPools(engine::Engine& engine, base::ThreadPool& pool,
+                      absl::AnyInvocable<void(absl::StatusOr<LaunchPools>)> then) {
+  auto pools = std::make_shared<LaunchPools>();
+  engine.Query(
+      [pools](const cluster::Cluster& cluster) {
+        pools->default_compute = cluster.default_compute();
+        pools->default_aux = cluster.default_aux();
+        for (const cluster::KnownPool& known : cluster.pools()) pools->known.push_back(known.pool);
+      },
+      [&pool, pools, then = std::move(then)](const absl::Status& status) mutable {
+        pool.Post([pools, status, then = std::move(then)]() mutable {
+          if (!status.ok()) return then(status);
+          then(std::move(*pools));
+        });
+      });
+}
+
 absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefaults& defaults,
                                      const v1::LaunchCommandRequest& request, model::TaskKind kind,
-                                     const LaunchPools& pools, const auth::Principal& principal) {
-  absl::StatusOr<Launch> launch = Prepare(store, defaults, request, kind, pools, principal);
+                                     const LaunchPools& pools, const auth::Principal& principal,
+                                     const std::string& inherited_context) {
+  absl::StatusOr<Launch> launch =
+      Prepare(store, defaults, request, kind, pools, principal, inherited_context);
   if (!launch.ok()) return WithPrefix(launch.status());
   return launch;
 }

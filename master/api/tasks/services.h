@@ -26,7 +26,9 @@ std::unique_ptr<Service> MakeRawService(
 std::unique_ptr<Service> MakeTaskService(CallPipeline& calls, engine::Engine& engine,
                                          store::Store& store, base::ThreadPool& pool,
                                          live::ExperimentWatch& watch);
-std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls);
+std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls, engine::Engine& engine,
+                                                store::Store& store, base::ThreadPool& pool,
+                                                model::TaskDefaults defaults);
 
 }  // namespace det::api
 
