@@ -270,20 +270,16 @@ class CommandService final : public ApiService<v1::CommandService> {
     if (!launch.ok()) return done(launch.status());
     *response->mutable_config() = ToStruct(launch->event.task.definition->config);
     if (request.preview()) return done(absl::OkStatus());
-    if (!launch->context.hash.empty()) {
-      absl::Status stored = store_.PutContext(launch->context.hash, launch->context.tgz);
-      if (!stored.ok()) return done(std::move(stored));
-    }
     const model::TaskId id = launch->event.task.id;
-    SubmitAndContinue(
-        engine_, std::move(launch->event),
-        [this, id, kind, response, message](const engine::Applied& applied, Done finish) {
-          if (applied.exceeds_capacity) {
-            response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
-          }
-          Read(id.value(), kind, message, nullptr, std::move(finish));
-        },
-        std::move(done));
+    SubmitLaunch(engine_, store_, pool_, *std::move(launch),
+                 [this, id, kind, response, message,
+                  done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+                   if (!applied.ok()) return done(applied.status());
+                   if (applied->exceeds_capacity) {
+                     response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+                   }
+                   Read(id.value(), kind, message, nullptr, std::move(done));
+                 });
   }
 
   template <class Response, class Message>

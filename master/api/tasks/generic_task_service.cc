@@ -150,20 +150,16 @@ class GenericTaskService final : public ApiService<v1::GenericTaskService> {
               Done done) {
     absl::StatusOr<Launch> launch = Prepare(request, pools, principal);
     if (!launch.ok()) return done(launch.status());
-    if (!launch->context.tgz.empty()) {
-      absl::Status stored = store_.PutContext(launch->context.hash, launch->context.tgz);
-      if (!stored.ok()) return done(std::move(stored));
-    }
     response->set_task_id(launch->event.task.id.value());
-    SubmitAndContinue(
-        engine_, std::move(launch->event),
-        [response](const engine::Applied& applied, Done finish) {
-          if (applied.exceeds_capacity) {
+    SubmitLaunch(
+        engine_, store_, pool_, *std::move(launch),
+        [response, done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+          if (!applied.ok()) return done(applied.status());
+          if (applied->exceeds_capacity) {
             response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
           }
-          finish(absl::OkStatus());
-        },
-        std::move(done));
+          done(absl::OkStatus());
+        });
   }
 
   absl::StatusOr<Launch> Prepare(const CreateRequest& request, const LaunchPools& pools,

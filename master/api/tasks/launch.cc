@@ -37,6 +37,7 @@ absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, int32_
   if (found->archived) {
     return absl::NotFoundError(absl::StrCat("workspace '", id, "' not found: it is archived"));
   }
+  if (found->state != store::WorkspaceState::kLive) return absent;
   return found;
 }
 
@@ -90,6 +91,18 @@ const char* GetNoun(model::TaskKind kind) {
     default:
       return "Command";
   }
+}
+
+// Fails if the workspace was archived or deleted.
+absl::Status CheckIsOpen(store::Store& store, int32_t workspace) {
+  const absl::StatusOr<store::WorkspaceRecord> found =
+      store.workspaces().GetWorkspaceSettings(workspace);
+  if (absl::IsNotFound(found.status()) ||
+      (found.ok() && (found->archived || found->state != store::WorkspaceState::kLive))) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("workspace ", workspace, " was archived or deleted"));
+  }
+  return absl::OkStatus();  // also while the store cannot be read: the task was created
 }
 
 std::string MakeDescription(model::TaskKind kind, const model::TaskId& id) {
@@ -222,6 +235,30 @@ absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefau
       Prepare(store, defaults, request, kind, pools, principal, inherited_context);
   if (!launch.ok()) return WithPrefix(launch.status());
   return launch;
+}
+
+void SubmitLaunch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                  Launch launch, absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> then) {
+  if (!launch.context.tgz.empty()) {
+    absl::Status stored = store.PutContext(launch.context.hash, launch.context.tgz);
+    if (!stored.ok()) return then(std::move(stored));
+  }
+  const model::TaskId id = launch.event.task.id;
+  const int32_t workspace = launch.event.task.workspace;
+  engine.Submit(
+      std::move(launch.event), [&engine, &store, &pool, id, workspace, then = std::move(then)](
+                                   const absl::StatusOr<engine::Applied>& applied) mutable {
+        pool.Post([&engine, &store, id, workspace, applied, then = std::move(then)]() mutable {
+          if (!applied.ok()) return then(applied.status());
+          // Archiving kills the tasks that exist. It does not find one that is created afterwards
+          // from what was read before.
+          absl::Status open = CheckIsOpen(store, workspace);
+          if (open.ok()) return then(applied);
+          engine.Submit(cluster::KillTasks{{id}, std::string(open.message())},
+                        [open, then = std::move(then)](
+                            const absl::StatusOr<engine::Applied>&) mutable { then(open); });
+        });
+      });
 }
 
 }  // namespace det::api

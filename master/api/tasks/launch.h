@@ -48,6 +48,12 @@ absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefau
                                      const LaunchPools& pools, const auth::Principal& principal,
                                      const std::string& inherited_context = "");
 
+// Stores the context directory and creates the task; calls `then` on the thread pool after the
+// commit. FAILED_PRECONDITION if the workspace was archived or deleted meanwhile; then the task is
+// killed. Blocks.
+void SubmitLaunch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                  Launch launch, absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> then);
+
 }  // namespace det::api
 
 #endif  // MASTER_API_TASKS_LAUNCH_H_
