@@ -278,10 +278,13 @@ absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
   return config;
 }
 
-absl::StatusOr<Value> MergeSubmittedConfig(const Value& base, const ConfigDocument& document) {
+absl::StatusOr<Value> MergeSubmittedConfig(const Value& base, const ConfigDocument& document,
+                                           const std::vector<std::string>& overrides) {
+  ConfigNode root = document.root();
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
   std::vector<Problem> problems;
   Value::Object merged = base.AsObject() == nullptr ? Value::Object() : *base.AsObject();
-  for (const ConfigMember& member : document.root().members) {
+  for (const ConfigMember& member : root.members) {
     if (std::count(std::begin(kNotOfGenericTasks), std::end(kNotOfGenericTasks), member.key) > 0) {
       problems.push_back({member.where, member.key, "generic tasks do not have this field"});
     }

@@ -35,7 +35,8 @@ absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
 // Returns the configuration of a generic task as it was submitted, as a JSON object: `document`
 // over `base`, an earlier result, whose top-level members it replaces as a whole. `base` may be
 // empty. INVALID_ARGUMENT with all members that generic tasks do not have.
-absl::StatusOr<Value> MergeSubmittedConfig(const Value& base, const ConfigDocument& document);
+absl::StatusOr<Value> MergeSubmittedConfig(const Value& base, const ConfigDocument& document,
+                                           const std::vector<std::string>& overrides);
 
 // Converts to the JSON object that existing clients read. `pool` and `priority` are the resolved
 // ones.

@@ -188,15 +188,20 @@ class GenericTaskService final : public ApiService<v1::GenericTaskService> {
           forked, FindRelative(request.forked_from(), model::Permission::kViewNsc, principal));
     }
     const model::Value base = forked ? GetSubmitted(forked->task, principal) : model::Value();
+    const std::string path = request.config_path().empty() ? "config" : request.config_path();
     DET_ASSIGN_OR_RETURN(
         const model::ConfigDocument document,
-        model::ConfigDocument::Parse(request.config().empty() ? "{}" : request.config(), "config"));
-    DET_ASSIGN_OR_RETURN(const model::Value submitted, model::MergeSubmittedConfig(base, document));
+        model::ConfigDocument::Parse(request.config().empty() ? "{}" : request.config(), path));
+    const std::vector<std::string> overrides(request.config_overrides().begin(),
+                                             request.config_overrides().end());
+    DET_ASSIGN_OR_RETURN(const model::Value submitted,
+                         model::MergeSubmittedConfig(base, document, overrides));
 
     v1::LaunchCommandRequest launch_request;
     // The user's text has the lines that errors name.
-    launch_request.set_config_yaml(forked ? submitted.ToJson() : request.config());
-    launch_request.set_config_path("config");
+    launch_request.set_config_yaml(forked ? submitted.ToJson() : document.text());
+    launch_request.set_config_path(path);
+    if (!forked) *launch_request.mutable_config_overrides() = request.config_overrides();
     *launch_request.mutable_files() = request.context_directory();
     launch_request.set_workspace_id(project.workspace.id);
     std::string inherited;

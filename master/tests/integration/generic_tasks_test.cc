@@ -249,6 +249,52 @@ TEST_F(GenericTasksTest, DoesNotServeOtherKinds) {
   EXPECT_EQ(GetConfig(command), "");
 }
 
+TEST_F(GenericTasksTest, NeedsPermissionOfTasks_InTheWorkspaceOfTheTask) {
+  const std::string id = MustCreate();
+  const auto add_user = [this](const std::string& name, model::Role role) {
+    const auto user = master_.store().users().AddUser({.username = name});
+    ASSERT_TRUE(user.ok()) << user.status();
+    if (role != model::Role::kNone) {
+      ASSERT_TRUE(master_.store().access().AddRole({user->id, 1, role}).ok());
+    }
+    master_.AddSession(name, store::SessionRecord::Kind::kUser, user->id);
+  };
+  add_user("viewer", model::Role::kViewer);
+  add_user("stranger", model::Role::kNone);
+  api::KillGenericTaskRequest kill;
+  kill.set_task_id(id);
+  api::KillGenericTaskResponse killed;
+  EXPECT_EQ(Call(&Generic::KillGenericTask, kill, &killed, "viewer").error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Call(&Generic::KillGenericTask, kill, &killed, "stranger").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  api::GetGenericTaskConfigRequest config;
+  config.set_task_id(id);
+  api::GetGenericTaskConfigResponse read;
+  EXPECT_TRUE(Call(&Generic::GetGenericTaskConfig, config, &read, "viewer").ok());
+  EXPECT_EQ(Call(&Generic::GetGenericTaskConfig, config, &read, "stranger").error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  api::CreateGenericTaskResponse created;
+  EXPECT_EQ(Call(&Generic::CreateGenericTask, MakeRequest(), &created, "viewer").error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(GenericTasksTest, HidesThePasswordOfARegistry_FromThoseWhoMayNotChangeTheTask) {
+  const std::string id =
+      MustCreate(MakeRequest("entrypoint: [a]\nresources: {slots: 0}\n"
+                             "environment: {registry_auth: {username: u, password: secret-word}}"));
+  EXPECT_THAT(GetConfig(id), HasSubstr("secret-word"));
+  const auto user = master_.store().users().AddUser({.username = "viewer"});
+  ASSERT_TRUE(user.ok()) << user.status();
+  ASSERT_TRUE(master_.store().access().AddRole({user->id, 1, model::Role::kViewer}).ok());
+  master_.AddSession("viewer", store::SessionRecord::Kind::kUser, user->id);
+  api::GetGenericTaskConfigRequest request;
+  request.set_task_id(id);
+  api::GetGenericTaskConfigResponse response;
+  EXPECT_TRUE(Call(&Generic::GetGenericTaskConfig, request, &response, "viewer").ok());
+  EXPECT_THAT(response.config(), ::testing::Not(HasSubstr("secret-word")));
+}
+
 TEST_F(GenericTasksTest, EndsTasksOfAnArchivedWorkspace) {
   const int workspace = CreateWorkspace("vision");
   api::CreateGenericTaskRequest request = MakeRequest();
