@@ -72,12 +72,14 @@ store::TaskQuery ToQuery(const ListRequest& request, TaskKind kind) {
 class CommandService final : public ApiService<v1::CommandService> {
  public:
   CommandService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-                 base::ThreadPool& pool, const base::Clock& clock, model::TaskDefaults defaults)
+                 base::ThreadPool& pool, const base::Clock& clock, proxy::Activity& activity,
+                 model::TaskDefaults defaults)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         pool_(pool),
         clock_(clock),
+        activity_(activity),
         defaults_(std::move(defaults)) {}
 
   Reactor* GetCommands(Context* context, const ListRequest* request,
@@ -208,7 +210,16 @@ class CommandService final : public ApiService<v1::CommandService> {
 
   Reactor* IdleNotebook(Context* context, const v1::IdleNotebookRequest* request,
                         v1::IdleNotebookResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const store::TaskRecord record,
+                                        Find(request->id(), TaskKind::kNotebook));
+                   // The time of its last activity counts.
+                   if (!request->idle() && !model::IsTerminal(record.task.state)) {
+                     activity_.Touch(record.task.id);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
  private:
@@ -366,6 +377,7 @@ class CommandService final : public ApiService<v1::CommandService> {
   store::Store& store_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
+  proxy::Activity& activity_;
   const model::TaskDefaults defaults_;
 };
 
@@ -373,9 +385,10 @@ class CommandService final : public ApiService<v1::CommandService> {
 
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
-                                            const base::Clock& clock,
+                                            const base::Clock& clock, proxy::Activity& activity,
                                             model::TaskDefaults defaults) {
-  return std::make_unique<CommandService>(calls, engine, store, pool, clock, std::move(defaults));
+  return std::make_unique<CommandService>(calls, engine, store, pool, clock, activity,
+                                          std::move(defaults));
 }
 
 }  // namespace det::api

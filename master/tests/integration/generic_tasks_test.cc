@@ -1,4 +1,6 @@
 // Generic tasks, and the end of tasks with their workspace, called at the services.
+#include <future>
+#include <memory>
 #include <string>
 
 #include "det/api/v1/command.grpc.pb.h"
@@ -293,6 +295,34 @@ TEST_F(GenericTasksTest, HidesThePasswordOfARegistry_FromThoseWhoMayNotChangeThe
   api::GetGenericTaskConfigResponse response;
   EXPECT_TRUE(Call(&Generic::GetGenericTaskConfig, request, &response, "viewer").ok());
   EXPECT_THAT(response.config(), ::testing::Not(HasSubstr("secret-word")));
+}
+
+TEST_F(GenericTasksTest, CountsActivityThatANotebookReports) {
+  cluster::CreateTask create;
+  create.task.id = model::TaskId("9f0e3c4e-0000-4000-8000-000000000001");
+  create.task.kind = model::TaskKind::kNotebook;
+  create.task.owner = master_.store().users().GetUserByName("admin")->id;
+  create.task.definition = std::make_shared<const model::TaskDefinition>();
+  std::promise<absl::Status> created;
+  master_.parts().engine->Submit(create,
+                                 [&](const auto& applied) { created.set_value(applied.status()); });
+  ASSERT_TRUE(created.get_future().get().ok());
+  const std::string id = create.task.id.value();
+  const std::string token = master_.MakeTaskToken(id + ".1");
+  const auto report = [this](const std::string& of, bool idle, const std::string& with) {
+    api::IdleNotebookRequest request;
+    request.set_id(of);
+    request.set_idle(idle);
+    api::IdleNotebookResponse response;
+    return Call(&api::CommandService::Stub::IdleNotebook, request, &response, with).error_code();
+  };
+  EXPECT_EQ(report(id, true, token), grpc::StatusCode::OK);
+  EXPECT_FALSE(master_.task_activity().Last(create.task.id).has_value());
+  EXPECT_EQ(report(id, false, token), grpc::StatusCode::OK);
+  EXPECT_TRUE(master_.task_activity().Last(create.task.id).has_value());
+  EXPECT_EQ(report(LaunchCommand(1), false, "user"), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(report("no-such-notebook", false, "user"), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(report(LaunchCommand(1), false, token), grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST_F(GenericTasksTest, EndsTasksOfAnArchivedWorkspace) {
