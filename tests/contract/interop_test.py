@@ -143,7 +143,7 @@ class Replay(harness.ClusterTestCase):
         self.environment(self.trial_of(experiment), before)
 
 
-# By the operation that launches a task: its name in the response, and its ids in the recording.
+# Operations that launch a task: its name in the response, and its ids in the recording.
 TASKS = {
     "LaunchCommand": ("command", ["fd666084-7e2e-4ba6-bdf5-a60e690bb816",
                                   "f7ffa6d8-c910-432b-95aa-c4d42903864f"]),

@@ -1,13 +1,17 @@
 // Generic tasks, and the end of tasks with their workspace, called at the services.
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "det/api/v1/command.grpc.pb.h"
+#include "det/api/v1/config_policy.grpc.pb.h"
 #include "det/api/v1/generic_task.grpc.pb.h"
 #include "det/api/v1/project.grpc.pb.h"
 #include "det/api/v1/task.grpc.pb.h"
 #include "det/api/v1/task_runtime.grpc.pb.h"
+#include "det/api/v1/usage.grpc.pb.h"
 #include "det/api/v1/workspace.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -295,6 +299,65 @@ TEST_F(GenericTasksTest, HidesThePasswordOfARegistry_FromThoseWhoMayNotChangeThe
   api::GetGenericTaskConfigResponse response;
   EXPECT_TRUE(Call(&Generic::GetGenericTaskConfig, request, &response, "viewer").ok());
   EXPECT_THAT(response.config(), ::testing::Not(HasSubstr("secret-word")));
+}
+
+TEST_F(GenericTasksTest, AppliesTheLimitsOfPolicies) {
+  api::PutWorkspaceConfigPoliciesRequest request;
+  request.set_workspace_id(1);
+  request.set_workload_type("NTSC");
+  request.set_config_policies("constraints: {resources: {max_slots: 1}, priority_limit: 40}");
+  api::PutWorkspaceConfigPoliciesResponse put;
+  const grpc::Status set =
+      Call(&api::ConfigPolicyService::Stub::PutWorkspaceConfigPolicies, request, &put);
+  ASSERT_TRUE(set.ok()) << set.error_message();
+  const auto expect_refusal = [this](const std::string& resources, const std::string& text) {
+    const grpc::Status status =
+        Create(MakeRequest("entrypoint: [a]\nresources: {" + resources + "}"));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_THAT(status.error_message(), HasSubstr(text));
+  };
+  expect_refusal("slots: 2", "resources.slots");
+  expect_refusal("slots: 0, priority: 3", "resources.priority");
+  api::SetCommandPriorityRequest priority;
+  priority.set_id(LaunchCommand(1));
+  priority.set_priority(3);
+  api::SetCommandPriorityResponse changed;
+  EXPECT_EQ(Call(&api::CommandService::Stub::SetCommandPriority, priority, &changed).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(GenericTasksTest, RecordsWhoCreatedAndKilled) {
+  const std::string id = MustCreate();
+  EXPECT_TRUE(Kill(id).ok());
+  master_.audit().Flush();
+  const auto records = master_.store().audit().ListAudit({.limit = 0});
+  ASSERT_TRUE(records.ok()) << records.status();
+  std::map<std::string, std::string> targets;
+  for (const store::AuditRecord& record : *records) {
+    EXPECT_EQ(record.caller, "admin");
+    targets[record.method] = record.target;
+  }
+  EXPECT_THAT(targets["det.api.v1.GenericTaskService.CreateGenericTask"], HasSubstr(id));
+  EXPECT_THAT(targets["det.api.v1.GenericTaskService.KillGenericTask"], HasSubstr(id));
+}
+
+TEST_F(GenericTasksTest, IsInTheUsageReport) {
+  FakeAgent agent(master_, "a", 1);
+  EXPECT_TRUE(agent.Next().has_registered());
+  const std::string id = MustCreate();
+  const std::string allocation = agent.Next().start().task().allocation_id();
+  EXPECT_EQ(allocation, id + ".1");
+  agent.Started(allocation);
+  agent.Exited(allocation, 0);
+  agent.AwaitAck();
+  EXPECT_EQ(GetState(id), "GENERIC_TASK_STATE_COMPLETED");
+  api::ResourceAllocationRawRequest request;
+  request.set_timestamp_after("2020-01-01T00:00:00Z");
+  request.set_timestamp_before("2100-01-01T00:00:00Z");
+  google::api::HttpBody csv;
+  const grpc::Status exported = Call(&api::UsageService::Stub::ExportAllocations, request, &csv);
+  EXPECT_TRUE(exported.ok()) << exported.error_message();
+  EXPECT_THAT(csv.data(), HasSubstr(allocation + ",GENERIC,admin,Uncategorized,,0,"));
 }
 
 TEST_F(GenericTasksTest, CountsActivityThatANotebookReports) {
