@@ -269,5 +269,17 @@ TEST_F(TasksTest, EndsWithTheReason_WhenItsAgentIsDisabled) {
   EXPECT_THAT(task("t").reason, HasSubstr("agent a was disabled"));
 }
 
+TEST_F(TasksTest, GoesOnToItsEnd_WhenItsAgentIsDrained) {
+  AddAgent("a", 2);
+  CreateCommand("t", MakeDefinition());
+  Start("t.1");
+  EXPECT_THAT(GetEffects<StopTask>(Apply(DisableAgent{AgentId("a"), true})), IsEmpty());
+  CreateCommand("u", MakeDefinition());
+  EXPECT_EQ(task("u").state, TaskState::kQueued);
+  EXPECT_EQ(task("t").state, TaskState::kRunning);
+  Exit("t.1", 0);
+  EXPECT_EQ(task("t").state, TaskState::kCompleted);
+}
+
 }  // namespace
 }  // namespace det::cluster
