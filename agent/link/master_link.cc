@@ -174,6 +174,7 @@ class GrpcMasterLink final : public MasterLink {
       case v1::MasterMessage::kShutdown:
         listener_->OnShutdown(message.shutdown().reason());
         break;
+      case v1::MasterMessage::kOpenTunnel:
       case v1::MasterMessage::MESSAGE_NOT_SET:
         DET_LOG(WARNING) << "received a message of an unknown type from the master; is this agent "
                             "older than the master?";
