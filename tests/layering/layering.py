@@ -122,6 +122,8 @@ FOLDERS = {
     # A separate program with few dependencies.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
+    # A separate program, which the agent starts for tasks that are not trials.
+    "agent/runner": [],
     "cli": [PROTO],
     "cli/commands": ["cli/", PROTO],
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],
