@@ -27,7 +27,7 @@ const Option kProject = {"project-id", 0, "ID",
 
 // ---- create, fork ----
 
-absl::Status Follow(Invocation& run, const ApiClient& api, const std::string& id) {
+absl::Status FollowLog(Invocation& run, const ApiClient& api, const std::string& id) {
   api::v1::TaskLogsRequest logs;
   logs.set_task_id(id);
   logs.set_follow(true);
@@ -56,7 +56,7 @@ absl::StatusOr<int> Create(Invocation& run, CreateRequest request) {
   const std::string& id = response.task_id();
   DET_ASSIGN_OR_RETURN(const int code,
                        run.PrintResult(response, absl::StrCat("Created task ", id, "\n")));
-  if (run.args.Has("follow")) DET_RETURN_IF_ERROR(Follow(run, *api, id));
+  if (run.args.Has("follow")) DET_RETURN_IF_ERROR(FollowLog(run, *api, id));
   return code;
 }
 
