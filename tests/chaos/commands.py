@@ -8,7 +8,7 @@ from cluster import Cluster, eventually
 COUNT = 3
 MAX_LINES_IN_PIPE = 3  # between a task and its keeper, which reads each line immediately
 
-# Counts into a file and to its output until it is told to end.
+# Counts into a file and to its output until the file `stop` exists.
 SCRIPT = """i=0
 while [ ! -e {stop} ]; do
   i=$((i+1)); echo $$ $i >> {ledger}; echo count $$ $i; sleep 0.05
