@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "det/api/v1/generic_task.unary.h"
 #include "master/api/common/project_resolver.h"
+#include "master/api/common/task_trial.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/tasks/launch.h"
 #include "master/api/tasks/services.h"
@@ -102,7 +103,9 @@ class GenericTaskService final : public ApiService<v1::GenericTaskService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    const model::TaskId id(request->task_id());
-                   if (!model::IsOtherTask(id)) return absl::OkStatus();
+                   if (!model::IsOtherTask(id)) {
+                     return ReadTrialTask(store_, request->task_id()).status();
+                   }
                    DET_ASSIGN_OR_RETURN(const store::TaskRecord record, store_.tasks().Get(id));
                    if (!IsGeneric(record)) return absl::OkStatus();
                    response->set_config(GetSubmitted(record.task, principal).ToJson());
