@@ -30,15 +30,15 @@ std::string TaskState(const std::string& allocation, const std::string& more = "
          more + "}}";
 }
 
-class TaskCommandsTest : public ::testing::Test {
+class TaskKindTest : public ::testing::Test {
  protected:
-  TaskCommandsTest() {
+  TaskKindTest() {
     for (const char* name : {"BROWSER", "DISPLAY", "WAYLAND_DISPLAY"}) unsetenv(name);
   }
   CleanEnvironment environment_;
 };
 
-TEST_F(TaskCommandsTest, PrintsOnlyId_WhenDetached) {
+TEST_F(TaskKindTest, PrintsOnlyId_WhenDetached) {
   for (const std::string kind : {"command", "notebook", "tensorboard"}) {
     const std::string words = kind == "command"    ? "command run -d echo --help"
                               : kind == "notebook" ? "notebook start -d"
@@ -50,7 +50,7 @@ TEST_F(TaskCommandsTest, PrintsOnlyId_WhenDetached) {
   }
 }
 
-TEST_F(TaskCommandsTest, RunsCommandWithItsOwnOptions) {
+TEST_F(TaskKindTest, RunsCommandWithItsOwnOptions) {
   const DetResult result =
       RunDet("command run -d --config resources.slots=0 ls -d --master x", {Launched("command")});
   ASSERT_TRUE(result.code.ok()) << result.code.status();
@@ -58,7 +58,7 @@ TEST_F(TaskCommandsTest, RunsCommandWithItsOwnOptions) {
   EXPECT_THAT(result.requests[0], HasSubstr(R"("configOverrides":["resources.slots=0"])"));
 }
 
-TEST_F(TaskCommandsTest, ExitsWithErrorOfCommand) {
+TEST_F(TaskKindTest, ExitsWithErrorOfCommand) {
   const std::string ended = R"({"command":)" + Task(kId, R"(,"exitStatus":"exit code 3")") + "}";
   const DetResult result = RunDet("cmd run false", {Launched("command"), Chunked({}), ended});
   EXPECT_EQ(*result.code, 1);
@@ -66,7 +66,7 @@ TEST_F(TaskCommandsTest, ExitsWithErrorOfCommand) {
   EXPECT_EQ(result.err, "det: exit code 3\n");
 }
 
-TEST_F(TaskCommandsTest, WaitsUntilNotebookIsReadyAndPrintsAddress) {
+TEST_F(TaskKindTest, WaitsUntilNotebookIsReadyAndPrintsAddress) {
   const DetResult result =
       RunDet("notebook start",
              {Launched("notebook"), TaskState(R"({"allocationId":"a.1","state":"STATE_QUEUED"})"),
@@ -83,7 +83,7 @@ TEST_F(TaskCommandsTest, WaitsUntilNotebookIsReadyAndPrintsAddress) {
             "Waiting for notebook to become ready (starting)\n");
 }
 
-TEST_F(TaskCommandsTest, PrintsLastLines_WhenTaskEndsBeforeItIsReady) {
+TEST_F(TaskKindTest, PrintsLastLines_WhenTaskEndsBeforeItIsReady) {
   const std::string line = R"({"result":{"id":"7","log":"no module named jupyterlab"}})";
   const DetResult result =
       RunDet("notebook open " + std::string(kId),
@@ -97,14 +97,14 @@ TEST_F(TaskCommandsTest, PrintsLastLines_WhenTaskEndsBeforeItIsReady) {
   EXPECT_THAT(result.requests[1], HasSubstr("limit=10"));
 }
 
-TEST_F(TaskCommandsTest, PrintsConfigOnly_WhenPreviewed) {
+TEST_F(TaskKindTest, PrintsConfigOnly_WhenPreviewed) {
   const DetResult result = RunDet("notebook start --preview", {Launched("notebook")});
   ASSERT_TRUE(result.code.ok()) << result.code.status();
   EXPECT_EQ(result.out, "description: quiet-lake\n");
   EXPECT_THAT(result.requests[0], HasSubstr(R"("preview":true)"));
 }
 
-TEST_F(TaskCommandsTest, StartsTensorboardOfTrials) {
+TEST_F(TaskKindTest, StartsTensorboardOfTrials) {
   const DetResult result = RunDet("tensorboard start 9 -t 1 2 -d", {Launched("tensorboard")});
   ASSERT_TRUE(result.code.ok()) << result.code.status();
   EXPECT_THAT(result.requests[0], HasSubstr(R"("experimentIds":[9],"trialIds":[1,2])"));
@@ -112,7 +112,7 @@ TEST_F(TaskCommandsTest, StartsTensorboardOfTrials) {
               HasSubstr("expected IDs of experiments, or of trials with -t"));
 }
 
-TEST_F(TaskCommandsTest, ListsOwnTasksInOrder) {
+TEST_F(TaskKindTest, ListsOwnTasksInOrder) {
   const std::string tasks =
       R"({"notebooks":[)" + Task("b-2") + "," + Task("a-1", R"(,"exitStatus":"killed")") + "]}";
   const DetResult result =
@@ -127,7 +127,7 @@ TEST_F(TaskCommandsTest, ListsOwnTasksInOrder) {
               HasSubstr("--sort-by: expected id, username"));
 }
 
-TEST_F(TaskCommandsTest, CompletesIds) {
+TEST_F(TaskKindTest, CompletesIds) {
   const std::string tasks = R"({"shells":[)" + Task(kId) + "," + Task("6f00") + "]}";
   const DetResult killed = RunDet("shell kill 6f9", {tasks, R"({"shell":{}})"});
   ASSERT_TRUE(killed.code.ok()) << killed.code.status();
@@ -140,7 +140,7 @@ TEST_F(TaskCommandsTest, CompletesIds) {
               HasSubstr("no shell has an ID that begins with \"7\""));
 }
 
-TEST_F(TaskCommandsTest, SetsPriority) {
+TEST_F(TaskKindTest, SetsPriority) {
   const DetResult result =
       RunDet("tensorboard set priority " + std::string(kId) + " 7", {R"({"tensorboard":{}})"});
   ASSERT_TRUE(result.code.ok()) << result.code.status();
