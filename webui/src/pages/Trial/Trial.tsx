@@ -10,6 +10,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/api/states";
 import { LogView } from "@/components/LogView/LogView";
+import { trialLog } from "@/components/LogView/source";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
@@ -38,7 +39,7 @@ const TABS: [tab: string, label: string, Content: React.ComponentType<TabProps>]
   [
     "logs",
     "Logs",
-    ({ trial }) => <LogView trialId={trial.id ?? 0} follow={!isTerminal(trial.state)} />,
+    ({ trial }) => <LogView source={trialLog(trial.id ?? 0)} follow={!isTerminal(trial.state)} />,
   ],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
   ["runs", "Attempts", Attempts],
