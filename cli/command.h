@@ -103,6 +103,7 @@ std::vector<Command> CommandTaskCommands();
 std::vector<Command> NotebookCommands();
 std::vector<Command> ShellCommands();
 std::vector<Command> TensorboardCommands();
+std::vector<Command> TunnelCommands();
 std::vector<Command> GenericTaskCommands();
 std::vector<Command> AgentCommands();
 std::vector<Command> JobCommands();
