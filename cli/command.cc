@@ -219,7 +219,7 @@ std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto make :
        {&ExperimentCommands,  &TrialCommands,     &CheckpointCommands, &TaskCommands,
-        &CommandTaskCommands, &JobCommands,       &AgentCommands,      &ResourcePoolCommands,
+        &GenericTaskCommands, &CommandTaskCommands, &JobCommands,       &AgentCommands,      &ResourcePoolCommands,
         &QuotaCommands,       &ClusterCommands,   &TemplateCommands,   &SearchCommands,
         &WorkspaceCommands,   &ProjectCommands,   &WebhookCommands,    &ConfigPoliciesCommands,
         &ModelCommands,       &UserCommands,      &TokenCommands,      &UserGroupCommands,

@@ -100,6 +100,7 @@ std::vector<Command> TrialCommands();
 std::vector<Command> CheckpointCommands();
 std::vector<Command> TaskCommands();
 std::vector<Command> CommandTaskCommands();
+std::vector<Command> GenericTaskCommands();
 std::vector<Command> AgentCommands();
 std::vector<Command> JobCommands();
 std::vector<Command> ResourcePoolCommands();
