@@ -45,8 +45,8 @@ export function connectTerminal(taskId: string, watcher: TerminalWatcher): Termi
     wasOpen = true;
     watcher.onOpen();
   };
-  socket.onmessage = ({ data }: MessageEvent<unknown>) => {
-    if (data instanceof ArrayBuffer) watcher.onData(new Uint8Array(data));
+  socket.onmessage = ({ data }: MessageEvent<ArrayBuffer | string>) => {
+    if (typeof data !== "string") watcher.onData(new Uint8Array(data));
   };
   socket.onclose = () => {
     if (!isClosed) watcher.onClose(wasOpen);

@@ -46,7 +46,8 @@ export function renderCell(task: Task, column: string, { workspace, kill }: Cont
     case "actions":
       return {
         content: (
-          <span className={styles.actions}>
+          // An error of a task does not move to the next one in its place.
+          <span key={task.id} className={styles.actions}>
             {canOpen(task) && (
               <Link to={paths.openTask(task.id)} aria-label={`Open ${task.name}`}>
                 Open
