@@ -71,6 +71,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
                  }),
         driver_(MakeProcessDriver({.work_dir = options_.work_dir,
                                    .keeper = options_.keeper,
+                                   .runner = options_.runner,
                                    .spool_limit = options_.log_spool_limit,
                                    .group = PrepareTaskGroup(),
                                    .mount_points = PrepareTaskMountPoints(),

@@ -79,6 +79,9 @@ FOLDERS = {
                       "master/proxy/", PROTO],
     "master/proxy": ["master/core/model/"],
     "master/gateway": [PROTO],
+    # Finds and authorizes the services of tasks. The gateway carries their bytes.
+    "master/proxy": [*CORE, "master/engine/", "master/store/interfaces/", "master/auth/",
+                     "master/api/common/", "master/gateway/proxied_service.h"],
     # First the folders that all API folders share, then the layers of every call, then one folder per resource.
     "master/api/common": API,
     "master/live": API + ["master/api/common/"],
@@ -99,7 +102,8 @@ FOLDERS = {
     "master/api/search": RESOURCE + ["master/api/experiments/", "master/api/policies/",
                                      "master/api/trials/"],
     "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
-                                    "master/api/logs/", "master/api/policies/"],
+                                    "master/api/logs/", "master/api/policies/",
+                                    "master/proxy/activity.h"],
     "master/api/updates": ["master/core/model/", "master/store/interfaces/"],
     "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
     "master/api/users": RESOURCE,
@@ -119,6 +123,8 @@ FOLDERS = {
     # A separate program with few dependencies.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
+    # A separate program, which the agent starts for tasks that are not trials.
+    "agent/runner": [],
     "cli": [PROTO],
     "cli/commands": ["cli/", PROTO],
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],

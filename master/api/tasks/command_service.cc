@@ -72,12 +72,14 @@ store::TaskQuery ToQuery(const ListRequest& request, TaskKind kind) {
 class CommandService final : public ApiService<v1::CommandService> {
  public:
   CommandService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-                 base::ThreadPool& pool, const base::Clock& clock, model::TaskDefaults defaults)
+                 base::ThreadPool& pool, const base::Clock& clock, proxy::Activity& activity,
+                 model::TaskDefaults defaults)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         pool_(pool),
         clock_(clock),
+        activity_(activity),
         defaults_(std::move(defaults)) {}
 
   Reactor* GetCommands(Context* context, const ListRequest* request,
@@ -208,7 +210,16 @@ class CommandService final : public ApiService<v1::CommandService> {
 
   Reactor* IdleNotebook(Context* context, const v1::IdleNotebookRequest* request,
                         v1::IdleNotebookResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const store::TaskRecord record,
+                                        Find(request->id(), TaskKind::kNotebook));
+                   // The time of its last activity counts.
+                   if (!request->idle() && !model::IsTerminal(record.task.state)) {
+                     activity_.Touch(record.task.id);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
  private:
@@ -252,23 +263,13 @@ class CommandService final : public ApiService<v1::CommandService> {
   template <class Response, class Message>
   void Launch(const LaunchRequest& request, TaskKind kind, Response* response, Message* message,
               const auth::Principal& principal, Done done) {
-    auto pools = std::make_shared<LaunchPools>();
-    engine_.Query(
-        [pools](const cluster::Cluster& cluster) {
-          pools->default_compute = cluster.default_compute();
-          pools->default_aux = cluster.default_aux();
-          for (const cluster::KnownPool& known : cluster.pools()) {
-            pools->known.push_back(known.pool);
-          }
-        },
-        [this, &request, kind, response, message, principal, pools,
-         done = std::move(done)](absl::Status status) mutable {
-          if (!status.ok()) return done(std::move(status));
-          pool_.Post([this, &request, kind, response, message, principal, pools,
-                      done = std::move(done)]() mutable {
-            LaunchInPools(request, kind, *pools, response, message, principal, std::move(done));
-          });
-        });
+    QueryLaunchPools(engine_, pool_,
+                     [this, &request, kind, response, message, principal,
+                      done = std::move(done)](const absl::StatusOr<LaunchPools>& pools) mutable {
+                       if (!pools.ok()) return done(pools.status());
+                       LaunchInPools(request, kind, *pools, response, message, principal,
+                                     std::move(done));
+                     });
   }
 
   template <class Response, class Message>
@@ -280,20 +281,16 @@ class CommandService final : public ApiService<v1::CommandService> {
     if (!launch.ok()) return done(launch.status());
     *response->mutable_config() = ToStruct(launch->event.task.definition->config);
     if (request.preview()) return done(absl::OkStatus());
-    if (!launch->context.hash.empty()) {
-      absl::Status stored = store_.PutContext(launch->context.hash, launch->context.tgz);
-      if (!stored.ok()) return done(std::move(stored));
-    }
     const model::TaskId id = launch->event.task.id;
-    SubmitAndContinue(
-        engine_, std::move(launch->event),
-        [this, id, kind, response, message](const engine::Applied& applied, Done finish) {
-          if (applied.exceeds_capacity) {
-            response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
-          }
-          Read(id.value(), kind, message, nullptr, std::move(finish));
-        },
-        std::move(done));
+    SubmitLaunch(engine_, store_, pool_, *std::move(launch),
+                 [this, id, kind, response, message,
+                  done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+                   if (!applied.ok()) return done(applied.status());
+                   if (applied->exceeds_capacity) {
+                     response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+                   }
+                   Read(id.value(), kind, message, nullptr, std::move(done));
+                 });
   }
 
   template <class Response, class Message>
@@ -380,6 +377,7 @@ class CommandService final : public ApiService<v1::CommandService> {
   store::Store& store_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
+  proxy::Activity& activity_;
   const model::TaskDefaults defaults_;
 };
 
@@ -387,9 +385,10 @@ class CommandService final : public ApiService<v1::CommandService> {
 
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
-                                            const base::Clock& clock,
+                                            const base::Clock& clock, proxy::Activity& activity,
                                             model::TaskDefaults defaults) {
-  return std::make_unique<CommandService>(calls, engine, store, pool, clock, std::move(defaults));
+  return std::make_unique<CommandService>(calls, engine, store, pool, clock, activity,
+                                          std::move(defaults));
 }
 
 }  // namespace det::api

@@ -12,13 +12,14 @@
 #include "master/core/model/task_defaults.h"
 #include "master/engine/engine.h"
 #include "master/live/experiment_watch.h"
+#include "master/proxy/activity.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::api {
 
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
-                                            const base::Clock& clock,
+                                            const base::Clock& clock, proxy::Activity& activity,
                                             model::TaskDefaults defaults);
 std::unique_ptr<Service> MakeRawService(
     CallPipeline& calls, engine::Engine& engine, store::Store& store,
@@ -26,7 +27,9 @@ std::unique_ptr<Service> MakeRawService(
 std::unique_ptr<Service> MakeTaskService(CallPipeline& calls, engine::Engine& engine,
                                          store::Store& store, base::ThreadPool& pool,
                                          live::ExperimentWatch& watch);
-std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls);
+std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls, engine::Engine& engine,
+                                                store::Store& store, base::ThreadPool& pool,
+                                                model::TaskDefaults defaults);
 
 }  // namespace det::api
 
