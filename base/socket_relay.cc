@@ -29,7 +29,7 @@ class Relay {
       }
     }
     sent_ = true;
-    if (received_) co_await stream_.Close();
+    if (received_) stream_.Close();
   }
 
   // From the stream to the socket. Reads the stream until its end, to notice when it breaks.
@@ -42,7 +42,7 @@ class Relay {
       // If the peer of the socket takes no more bytes, it may still send.
       socket_.shutdown(StreamSocket::shutdown_send, error);
       received_ = true;
-      if (sent_) co_await stream_.Close();
+      if (sent_) stream_.Close();
     }
     Close();
   }

@@ -16,8 +16,9 @@ namespace det::base {
 
 using StreamSocket = boost::asio::generic::stream_protocol::socket;
 
-// A stream of messages, such as a bidirectional call. At most one Read and one Write or Close are
-// pending.
+// A stream of messages, such as a bidirectional call. At most one Read and one Write are pending,
+// and Close is called after the last Write. Implementations return what Await returns and are not
+// coroutines themselves, because g++ 12 miscompiles virtual ones.
 class MessageStream {
  public:
   struct Message {
@@ -31,7 +32,7 @@ class MessageStream {
   // Yields true once the stream can take another message, false if it is broken.
   virtual boost::asio::awaitable<bool> Write(Message message) = 0;
   // Ends the stream. What was written still arrives; a pending Read yields nullopt soon.
-  virtual boost::asio::awaitable<void> Close() = 0;
+  virtual void Close() = 0;
 };
 
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 10;

@@ -43,10 +43,9 @@ class FakeStream final : public MessageStream {
         },
         io_);
   }
-  asio::awaitable<void> Close() override {
+  void Close() override {
     Put(std::nullopt);
     closed.set_value();
-    co_return;
   }
 
   // Called by the test. Sends a message; nullopt: the stream breaks or ends.
