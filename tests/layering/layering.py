@@ -79,7 +79,7 @@ FOLDERS = {
     "master/gateway": [PROTO],
     # Finds and authorizes the services of tasks. The gateway carries their bytes.
     "master/proxy": [*CORE, "master/engine/", "master/store/interfaces/", "master/auth/",
-                     "master/api/common/"],
+                     "master/api/common/", "master/gateway/proxied_service.h"],
     # First the folders that all API folders share, then the layers of every call, then one folder per resource.
     "master/api/common": API,
     "master/live": API + ["master/api/common/"],
@@ -100,7 +100,8 @@ FOLDERS = {
     "master/api/search": RESOURCE + ["master/api/experiments/", "master/api/policies/",
                                      "master/api/trials/"],
     "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
-                                    "master/api/logs/", "master/api/policies/"],
+                                    "master/api/logs/", "master/api/policies/",
+                                    "master/proxy/services.h"],
     "master/api/updates": ["master/core/model/", "master/store/interfaces/"],
     "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
     "master/api/users": RESOURCE,
