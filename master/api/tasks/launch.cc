@@ -11,6 +11,8 @@
 #include "master/api/common/word_name.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/policies/config_policy.h"
+#include "master/api/tasks/service_task.h"
+#include "master/api/tasks/tensorboard_sources.h"
 #include "master/parse/command.h"
 #include "master/store/interfaces/workspaces.h"
 
@@ -25,15 +27,22 @@ absl::Status WithPrefix(const absl::Status& status) {
                       absl::StrCat("failed to prepare launch params: ", status.message()));
 }
 
-absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, int32_t requested,
+// A TensorBoard only shows what its owner may see anyway.
+model::Permission GetPermission(model::TaskKind kind) {
+  return kind == model::TaskKind::kTensorboard ? model::Permission::kViewWorkspace
+                                               : model::Permission::kCreateNsc;
+}
+
+absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, model::TaskKind kind,
+                                                     int32_t requested,
                                                      const auth::Principal& principal) {
   const int32_t id = requested == 0 ? store::kUncategorized : requested;
   const absl::Status absent = absl::NotFoundError(absl::StrCat("workspace '", id, "' not found"));
   absl::StatusOr<store::WorkspaceRecord> found = store.workspaces().GetWorkspaceSettings(id);
   if (absl::IsNotFound(found.status())) return absent;
   DET_RETURN_IF_ERROR(found.status());
-  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal, model::Permission::kCreateNsc,
-                                                 id, auth::Scope::kWorkspace, absl::StrCat(id)));
+  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal, GetPermission(kind), id,
+                                                 auth::Scope::kWorkspace, absl::StrCat(id)));
   if (found->archived) {
     return absl::NotFoundError(absl::StrCat("workspace '", id, "' not found: it is archived"));
   }
@@ -92,13 +101,28 @@ const char* GetNoun(model::TaskKind kind) {
   }
 }
 
-std::vector<std::string> MakeArgv(const model::CommandConfig& config) {
-  std::vector<std::string> argv = config.entrypoint;
-  if (argv.size() <= 1) argv = {"sh", "-c", argv.empty() ? "" : argv.front()};
-  if (config.work_dir.empty()) return argv;
-  std::vector<std::string> there = {"sh", "-c", "cd -- \"$0\" && exec \"$@\"", config.work_dir};
-  there.insert(there.end(), argv.begin(), argv.end());
-  return there;
+std::optional<absl::Duration> GetIdleTimeout(model::TaskKind kind, const LaunchSettings& settings) {
+  if (kind == model::TaskKind::kNotebook) return settings.notebook_timeout;
+  if (kind == model::TaskKind::kTensorboard) return settings.tensorboard_timeout;
+  return std::nullopt;
+}
+
+// The hook of a pool replaces that of the cluster.
+std::string GetStartupHook(const LaunchSettings& settings, const std::string& pool) {
+  for (const std::string& name : {pool, std::string()}) {
+    const auto found = settings.startup_hooks.find(name);
+    if (found != settings.startup_hooks.end()) return found->second;
+  }
+  return "";
+}
+
+// Sets what the kind determines, whatever the configuration says.
+void ApplyKind(model::TaskKind kind, model::CommandConfig& config) {
+  if (kind == model::TaskKind::kCommand) return;
+  config.entrypoint.clear();
+  if (kind != model::TaskKind::kTensorboard) return;
+  config.description.clear();
+  config.resources.slots_per_trial = 0;
 }
 
 model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::string& pool,
@@ -108,7 +132,6 @@ model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::str
   definition.description = config.description;
   definition.config =
       model::ToShownValue(config, pool, config.resources.priority.value_or(default_priority));
-  definition.argv = MakeArgv(config);
   definition.resources = std::move(config.resources);
   definition.variables = std::move(config.environment.variables);
   definition.proxy_ports = std::move(config.environment.proxy_ports);
@@ -119,11 +142,12 @@ model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::str
   return definition;
 }
 
-absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& defaults,
+absl::StatusOr<Launch> Prepare(store::Store& store, const LaunchSettings& settings,
                                const v1::LaunchCommandRequest& request, model::TaskKind kind,
-                               const LaunchPools& pools, const auth::Principal& principal) {
+                               const LaunchPools& pools, const TensorboardSources& sources,
+                               const auth::Principal& principal) {
   DET_ASSIGN_OR_RETURN(const store::WorkspaceRecord workspace,
-                       FindWorkspace(store, request.workspace_id(), principal));
+                       FindWorkspace(store, kind, request.workspace_id(), principal));
   const bool is_text = !request.config_yaml().empty();
   const std::string text = is_text
                                ? request.config_yaml()
@@ -139,14 +163,16 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
   // The pool determines a layer, and the configuration the pool.
   DET_ASSIGN_OR_RETURN(model::CommandConfig config,
                        BuildCommandConfig(document, overrides, layers));
+  ApplyKind(kind, config);
   const std::string pool_name = GetPoolName(config.resources, workspace, pools);
   DET_ASSIGN_OR_RETURN(const model::ResourcePool pool, FindPool(pools, pool_name, workspace));
-  AddTaskDefaults(defaults, pool_name, layers.defaults);
+  AddTaskDefaults(settings.defaults, pool_name, layers.defaults);
   DET_ASSIGN_OR_RETURN(config, BuildCommandConfig(document, overrides, layers));
+  ApplyKind(kind, config);
   DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
                        FindConfigPolicy(store, workspace.id, workspace.name, kTaskWorkload));
   DET_RETURN_IF_ERROR(CheckTaskLimits(policy, config.resources));
-  if (config.entrypoint.empty()) {
+  if (kind == model::TaskKind::kCommand && config.entrypoint.empty()) {
     config.entrypoint.assign(request.words().begin(), request.words().end());
   }
   Launch launch;
@@ -171,17 +197,34 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
   task.owner_name = user.username;
   task.workspace = workspace.id;
   task.workspace_name = workspace.name;
-  task.definition = std::make_shared<const model::TaskDefinition>(
-      MakeDefinition(std::move(config), pool_name, pool.default_priority, launch.context.hash));
+  if (!config.idle_timeout) config.idle_timeout = GetIdleTimeout(kind, settings);
+  if (config.environment.image == model::PerSlotType<std::string>()) {
+    config.environment.image = sources.image;
+  }
+  model::TaskDefinition definition =
+      MakeDefinition(config, pool_name, pool.default_priority, launch.context.hash);
+  definition.argv = MakeRunnerArgv(kind, config, config.entrypoint);
+  if (config.debug) definition.env.emplace("DET_DEBUG", "true");
+  if (std::string hook = GetStartupHook(settings, pool_name); !hook.empty()) {
+    definition.files["startup-hook.sh"] = std::move(hook);
+  }
+  DET_RETURN_IF_ERROR(AddService(kind, task.id, config, sources, request, definition));
+  task.definition = std::make_shared<const model::TaskDefinition>(std::move(definition));
   return launch;
 }
 
 }  // namespace
 
-absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefaults& defaults,
+absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const LaunchSettings& settings,
                                      const v1::LaunchCommandRequest& request, model::TaskKind kind,
                                      const LaunchPools& pools, const auth::Principal& principal) {
-  absl::StatusOr<Launch> launch = Prepare(store, defaults, request, kind, pools, principal);
+  TensorboardSources sources;
+  if (kind == model::TaskKind::kTensorboard) {
+    DET_ASSIGN_OR_RETURN(sources,
+                         FindTensorboardSources(store, request, settings.cluster_id, principal));
+  }
+  absl::StatusOr<Launch> launch =
+      Prepare(store, settings, request, kind, pools, sources, principal);
   if (!launch.ok()) return WithPrefix(launch.status());
   return launch;
 }

@@ -11,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "det/api/v1/command.pb.h"
 #include "master/api/experiments/context_archive.h"
+#include "master/api/tasks/launch_settings.h"
 #include "master/auth/permissions.h"
 #include "master/core/cluster/event.h"
 #include "master/core/model/resource_pool.h"
 #include "master/core/model/states.h"
-#include "master/core/model/task_defaults.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::api {
@@ -32,10 +32,11 @@ struct LaunchPools {
 };
 
 // Stores nothing. INVALID_ARGUMENT with every problem of the configuration, or the first one of the
-// files; NOT_FOUND if the workspace or the template does not exist or is not visible;
+// files; NOT_FOUND if the workspace, the template, or an experiment that a TensorBoard shows does not
+// exist or is not visible;
 // PERMISSION_DENIED if the caller, who will own the task, may not create it there, or if a policy
 // forbids a value.
-absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefaults& defaults,
+absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const LaunchSettings& settings,
                                      const v1::LaunchCommandRequest& request, model::TaskKind kind,
                                      const LaunchPools& pools, const auth::Principal& principal);
 

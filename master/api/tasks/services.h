@@ -8,8 +8,8 @@
 #include "base/thread_pool.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/api/tasks/launch_settings.h"
 #include "master/checkpoint_storage/checkpoint_location.h"
-#include "master/core/model/task_defaults.h"
 #include "master/engine/engine.h"
 #include "master/live/experiment_watch.h"
 #include "master/store/interfaces/store.h"
@@ -18,8 +18,7 @@ namespace det::api {
 
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
-                                            const base::Clock& clock,
-                                            model::TaskDefaults defaults);
+                                            const base::Clock& clock, LaunchSettings settings);
 std::unique_ptr<Service> MakeRawService(
     CallPipeline& calls, engine::Engine& engine, store::Store& store,
     const checkpoint_storage::CheckpointLocations& checkpoint_locations);
