@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/installation.h"
 #include "base/log.h"
+#include "base/machine_id.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 
@@ -105,7 +106,8 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
             .cpus = options_.cpus,
             .memory = options_.memory,
             .network_switch = options_.network_switch,
-            .labels = options_.labels};
+            .labels = options_.labels,
+            .machine_id = base::GetMachineId()};
   }
 
   void OnRegistered(const Registered& registered) override {

@@ -26,6 +26,7 @@
 #include "master/live/allocation_watch.h"
 #include "master/live/experiment_watch.h"
 #include "master/live/life_signs.h"
+#include "master/proxy/activity.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::webhooks {
@@ -49,6 +50,7 @@ struct ServiceParts {
   live::ExperimentWatch* watch = nullptr;
   live::AllocationWatch* allocations = nullptr;
   live::LifeSigns* life_signs = nullptr;
+  proxy::Activity* task_activity = nullptr;
   AllGather* all_gather = nullptr;
   webhooks::TriggerWatch* triggers = nullptr;  // may be null
   webhooks::Deliverer* deliverer = nullptr;

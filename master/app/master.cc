@@ -31,6 +31,7 @@
 #include "master/app/deliverer_options.h"
 #include "master/app/grpc_server.h"
 #include "master/app/lease.h"
+#include "master/app/idle_watch.h"
 #include "master/app/lost_trials.h"
 #include "master/app/master_info.h"
 #include "master/app/metrics.h"
@@ -112,6 +113,7 @@ class Master::Impl {
   live::ExperimentWatch experiment_watch_;
   api::AllGather all_gather_;
   live::LifeSigns life_signs_;
+  proxy::Activity task_activity_{&clock_};
   live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
@@ -121,6 +123,7 @@ class Master::Impl {
   Metrics metrics_;  // before the engine, whose queries render it
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<LostTrials> lost_trials_;
+  std::unique_ptr<IdleWatch> idle_watch_;
   std::unique_ptr<LeaseKeeper> lease_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
@@ -264,6 +267,9 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                                                                 .loop = loop_.get(),
                                                                 .pool = pool_.get()});
   lost_trials_->Start();
+  idle_watch_ = std::make_unique<IdleWatch>(IdleWatch::Parts{
+      .engine = engine_.get(), .loop = loop_.get(), .activity = &task_activity_});
+  idle_watch_->Start();
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -290,6 +296,7 @@ absl::Status Master::Impl::StartServer(const Config& config) {
   parts_.calls = calls_.get();
   parts_.allocations = &allocation_watch_;
   parts_.life_signs = &life_signs_;
+  parts_.task_activity = &task_activity_;
   parts_.all_gather = &all_gather_;
   services_ = api::MakeServices(parts_);
   local_calls_ = std::make_unique<api::LocalCalls>(services_);

@@ -73,12 +73,14 @@ store::TaskQuery ToQuery(const ListRequest& request, TaskKind kind) {
 class CommandService final : public ApiService<v1::CommandService> {
  public:
   CommandService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-                 base::ThreadPool& pool, const base::Clock& clock, LaunchSettings settings)
+                 base::ThreadPool& pool, const base::Clock& clock, proxy::Activity& activity,
+                 LaunchSettings settings)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         pool_(pool),
         clock_(clock),
+        activity_(activity),
         settings_(std::move(settings)) {}
 
   Reactor* GetCommands(Context* context, const ListRequest* request,
@@ -204,7 +206,16 @@ class CommandService final : public ApiService<v1::CommandService> {
 
   Reactor* IdleNotebook(Context* context, const v1::IdleNotebookRequest* request,
                         v1::IdleNotebookResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const store::TaskRecord record,
+                                        Find(request->id(), TaskKind::kNotebook));
+                   // The time of its last activity counts.
+                   if (!request->idle() && !model::IsTerminal(record.task.state)) {
+                     activity_.Touch(record.task.id);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
  private:
@@ -261,57 +272,15 @@ class CommandService final : public ApiService<v1::CommandService> {
     return Unary(
         method, context, request, response,
         [this, request, response, kind, message](const auth::Principal& principal, Done done) {
-          auto now = std::make_shared<LaunchState>();
-          engine_.Query(
-              [now, user = principal.user](const cluster::Cluster& cluster) {
-                *now = ReadLaunchState(cluster, user);
-              },
-              [this, request, response, kind, message, principal, now,
-               done = std::move(done)](absl::Status status) mutable {
-                if (status.ok()) status = CheckLimit(*request, kind, *now);
-                if (!status.ok()) return done(std::move(status));
-                pool_.Post([this, request, response, kind, message, principal, now,
-                            done = std::move(done)]() mutable {
-                  LaunchInPools(*request, kind, now->pools, response, message, principal,
-                                std::move(done));
-                });
+          QueryLaunchPools(
+              engine_, pool_,
+              [this, request, response, kind, message, principal,
+               done = std::move(done)](const absl::StatusOr<LaunchPools>& pools) mutable {
+                if (!pools.ok()) return done(pools.status());
+                LaunchInPools(*request, kind, *pools, response, message, principal,
+                              std::move(done));
               });
         });
-  }
-
-  // What a launch needs to know of the cluster.
-  struct LaunchState {
-    LaunchPools pools;
-    int services = 0;  // live notebooks, shells and TensorBoards of the caller
-  };
-
-  static LaunchState ReadLaunchState(const cluster::Cluster& cluster, model::UserId user) {
-    LaunchState state;
-    state.pools.default_compute = cluster.default_compute();
-    state.pools.default_aux = cluster.default_aux();
-    for (const cluster::KnownPool& known : cluster.pools()) {
-      state.pools.known.push_back(known.pool);
-    }
-    for (const experiment::Task* task : cluster.live_tasks()) {
-      state.services += task->owner == user && HasService(task->kind);
-    }
-    return state;
-  }
-
-  static bool HasService(TaskKind kind) {
-    return kind == TaskKind::kNotebook || kind == TaskKind::kShell ||
-           kind == TaskKind::kTensorboard;
-  }
-
-  absl::Status CheckLimit(const LaunchRequest& request, TaskKind kind,
-                          const LaunchState& now) const {
-    const int limit = settings_.tasks_per_user;
-    if (limit == 0 || now.services < limit || !HasService(kind) || request.preview()) {
-      return absl::OkStatus();
-    }
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "you have ", now.services, " live notebooks, shells and TensorBoards, and the limit is ",
-        limit, " (limits.tasks_per_user); kill one that you do not need"));
   }
 
   template <class Response, class Message>
@@ -323,21 +292,16 @@ class CommandService final : public ApiService<v1::CommandService> {
     if (!launch.ok()) return done(launch.status());
     *response->mutable_config() = ToStruct(launch->event.task.definition->config);
     if (request.preview()) return done(absl::OkStatus());
-    if (!launch->context.hash.empty()) {
-      absl::Status stored = store_.PutContext(launch->context.hash, launch->context.tgz);
-      if (!stored.ok()) return done(std::move(stored));
-    }
     const model::TaskId id = launch->event.task.id;
-    SubmitAndContinue(
-        engine_, std::move(launch->event),
-        [this, id, kind, response, message, principal](const engine::Applied& applied,
-                                                       Done finish) {
-          if (applied.exceeds_capacity) {
-            response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
-          }
-          Read(id.value(), kind, principal, message, nullptr, std::move(finish));
-        },
-        std::move(done));
+    SubmitLaunch(engine_, store_, pool_, *std::move(launch),
+                 [this, id, kind, response, message, principal,
+                  done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+                   if (!applied.ok()) return done(applied.status());
+                   if (applied->exceeds_capacity) {
+                     response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+                   }
+                   Read(id.value(), kind, principal, message, nullptr, std::move(done));
+                 });
   }
 
   template <class Response, class Message>
@@ -427,6 +391,7 @@ class CommandService final : public ApiService<v1::CommandService> {
   store::Store& store_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
+  proxy::Activity& activity_;
   const LaunchSettings settings_;
 };
 
@@ -434,8 +399,10 @@ class CommandService final : public ApiService<v1::CommandService> {
 
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
-                                            const base::Clock& clock, LaunchSettings settings) {
-  return std::make_unique<CommandService>(calls, engine, store, pool, clock, std::move(settings));
+                                            const base::Clock& clock, proxy::Activity& activity,
+                                            LaunchSettings settings) {
+  return std::make_unique<CommandService>(calls, engine, store, pool, clock, activity,
+                                          std::move(settings));
 }
 
 }  // namespace det::api

@@ -1,0 +1,23 @@
+#include "master/proxy/activity.h"
+
+namespace det::proxy {
+
+void Activity::Touch(const model::TaskId& task) {
+  const absl::Time now = clock_.Now();
+  std::lock_guard lock(mutex_);
+  last_[task] = now;
+}
+
+std::optional<absl::Time> Activity::Last(const model::TaskId& task) const {
+  std::lock_guard lock(mutex_);
+  const auto found = last_.find(task);
+  if (found == last_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Activity::Forget(const model::TaskId& task) {
+  std::lock_guard lock(mutex_);
+  last_.erase(task);
+}
+
+}  // namespace det::proxy

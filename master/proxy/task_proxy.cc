@@ -1,0 +1,85 @@
+#include "master/proxy/task_proxy.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace det::proxy {
+namespace {
+
+// UNAVAILABLE or FAILED_PRECONDITION with a sentence, if nothing answers there now.
+absl::Status CheckReady(const Service& service) {
+  const std::string& task = service.task.value();
+  if (service.has_ended)
+    return absl::FailedPreconditionError(absl::StrCat("task ", task, " has ended"));
+  if (!service.agent) {
+    return absl::UnavailableError(
+        absl::StrCat("task ", task, " is not running yet; try again later"));
+  }
+  if (!service.port) {
+    return absl::UnavailableError(
+        absl::StrCat("task ", task, " is not ready yet; its log shows the progress"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void TaskProxy::Open(const std::string& service, Credentials credentials, Reply reply) {
+  auto found = std::make_shared<std::optional<absl::StatusOr<Service>>>();
+  parts_.engine->Query(
+      [service, found](const cluster::Cluster& cluster) { *found = FindService(cluster, service); },
+      [this, service, found, credentials = std::move(credentials),
+       reply = std::move(reply)](const absl::Status& status) mutable {
+        if (!status.ok()) return reply(status);
+        parts_.pool->Post([this, service, found, credentials = std::move(credentials),
+                           reply = std::move(reply)]() mutable {
+          reply(OpenFound(std::move(*found), service, credentials));
+        });
+      });
+}
+
+absl::StatusOr<OpenedService> TaskProxy::OpenFound(std::optional<absl::StatusOr<Service>> found,
+                                                   const std::string& id,
+                                                   const Credentials& credentials) {
+  if (!found) found = FindEndedService(*parts_.store, id);
+  if (absl::IsNotFound(found->status())) {
+    // Only users learn which services exist.
+    Service unknown;
+    unknown.id = id;
+    const absl::Status allowed = access_.Authorize(unknown, credentials);
+    return absl::IsUnauthenticated(allowed) ? allowed : found->status();
+  }
+  DET_ASSIGN_OR_RETURN(const Service service, *std::move(found));
+  DET_RETURN_IF_ERROR(access_.Authorize(service, credentials));
+  DET_RETURN_IF_ERROR(CheckReady(service));
+  parts_.activity->Touch(service.task);
+  OpenedService opened;
+  DET_ASSIGN_OR_RETURN(opened.use, CountUse(service.task));
+  opened.is_tcp = service.is_tcp;
+  opened.connection_key = absl::StrCat(service.allocation.value(), ":", *service.port);
+  opened.dial = [dialer = parts_.dialer, agent = *service.agent, port = *service.port](
+                    TaskDialer::Reply reply) { dialer->Dial(agent, port, std::move(reply)); };
+  opened.access_token = GetDetail(service, "access_token");
+  const std::string own_token = GetDetail(service, "token");
+  if (!own_token.empty()) opened.headers.emplace_back("Authorization", "token " + own_token);
+  return opened;
+}
+
+absl::StatusOr<std::shared_ptr<void>> TaskProxy::CountUse(const model::TaskId& task) {
+  std::lock_guard lock(counts_->mutex);
+  int& count = counts_->of_task[task];
+  if (count >= kMaxConnections) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "task ", task.value(), " has ", kMaxConnections, " open connections; close some"));
+  }
+  ++count;
+  return std::shared_ptr<void>(nullptr, [counts = counts_, task](void*) {
+    std::lock_guard lock(counts->mutex);
+    const auto found = counts->of_task.find(task);
+    if (--found->second == 0) counts->of_task.erase(found);
+  });
+}
+
+}  // namespace det::proxy
