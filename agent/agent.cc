@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/installation.h"
 #include "base/log.h"
+#include "base/machine_id.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 
@@ -70,6 +71,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
                  }),
         driver_(MakeProcessDriver({.work_dir = options_.work_dir,
                                    .keeper = options_.keeper,
+                                   .runner = options_.runner,
                                    .spool_limit = options_.log_spool_limit,
                                    .group = PrepareTaskGroup(),
                                    .mount_points = PrepareTaskMountPoints(),
@@ -104,7 +106,8 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
             .cpus = options_.cpus,
             .memory = options_.memory,
             .network_switch = options_.network_switch,
-            .labels = options_.labels};
+            .labels = options_.labels,
+            .machine_id = base::GetMachineId()};
   }
 
   void OnRegistered(const Registered& registered) override {

@@ -41,6 +41,7 @@ struct AgentOptions {
   std::map<std::string, std::string> labels;
   std::string work_dir;
   std::string keeper;                            // path of resolute-keeper
+  std::string runner;                            // path of resolute-runner; empty: none
   int64_t log_spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
   bool stop_tasks = false;                       // stop the tasks whenever the agent ends
   std::string token;                             // empty: none

@@ -85,11 +85,14 @@ absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options) {
     return absl::Status(status.code(), absl::StrCat(status.message(),
                                                     "; choose another directory with --work-dir"));
   }
-  options.keeper = std::filesystem::absolute(options.keeper, error);
-  if (::access(options.keeper.c_str(), X_OK) != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("program ", options.keeper,
-                     " not found; install it in the same directory as resolute-agent"));
+  for (std::string* program : {&options.keeper, &options.runner}) {
+    if (program == &options.runner && program->empty()) continue;
+    *program = std::filesystem::absolute(*program, error);
+    if (::access(program->c_str(), X_OK) != 0) {
+      return absl::NotFoundError(
+          absl::StrCat("program ", *program,
+                       " not found; install it in the same directory as resolute-agent"));
+    }
   }
   DET_ASSIGN_OR_RETURN(base::Fd lock, LockFolder(options.work_dir));
   (void)::unlink((options.work_dir + "/agent.json").c_str());

@@ -268,6 +268,7 @@ absl::Status CompleteOptions(Flags& flags) {
         "--log-spool-limit must be a size of 64k or more, such as 256m");
   }
   agent.keeper = FindSibling("resolute-keeper");
+  agent.runner = FindSibling("resolute-runner");
   if (agent.id.empty()) agent.id = GetHostName();
   if (agent.work_dir.empty()) agent.work_dir = GetDefaultWorkDir(agent.id);
   if (agent.sdk_dir.empty()) agent.sdk_dir = FindInstalled("trial_api/cpp/sdk", "lib/resolute");

@@ -31,6 +31,7 @@ class ContextSource {
 struct ProcessDriverOptions {
   std::string work_dir;                      // absolute path
   std::string keeper;                        // path of resolute-keeper
+  std::string runner;                        // path of resolute-runner; empty: none
   int64_t spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
   // parent of the tasks' control groups (control_group.h); empty: tasks have none
   std::string group;

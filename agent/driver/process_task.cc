@@ -37,6 +37,8 @@ namespace {
 // The maximum time for a SIGKILL to take effect: the kernel may be writing a core dump or waiting
 // for a disk.
 constexpr absl::Duration kKillTimeout = absl::Seconds(30);
+// The name by which the master orders it.
+constexpr char kRunner[] = "resolute-runner";
 constexpr size_t kReadBytes = 256 << 10;
 
 // The limits are those that the master sets in the task's environment (docs/task_environment.md).
@@ -179,10 +181,18 @@ absl::Status ProcessTask::UnpackContext() {
   return absl::OkStatus();
 }
 
+// resolute-runner runs the startup hooks of its task itself.
+std::vector<std::string> ProcessTask::MakeArgv() const {
+  std::vector<std::string> argv = spec_->argv;
+  if (argv[0] != kRunner) return WithStartupHook(std::move(argv), folders_);
+  if (!options_.runner.empty()) argv[0] = options_.runner;
+  return argv;
+}
+
 // Includes the task's control group, if tasks have one. Its name contains the pid, because several
 // agents may share a machine and an allocation may run on more than one of them.
 absl::StatusOr<Launch> ProcessTask::MakeLaunch() const {
-  Launch launch{.argv = WithStartupHook(spec_->argv, folders_),
+  Launch launch{.argv = MakeArgv(),
                 .env = TaskEnv(*spec_, host_, folders_, OwnEnv()),
                 .work_dir = folders_.work,
                 .marker = GetTaskMarker(options_.work_dir, allocation_),

@@ -55,6 +55,7 @@ class ProcessTask {
   absl::Status Prepare();
   absl::Status UnpackContext();
   absl::Status StartKeeper();
+  std::vector<std::string> MakeArgv() const;
   absl::StatusOr<Launch> MakeLaunch() const;
   TaskExit MakeStartFailure(const absl::Status& why) const;
   void FollowKeeper();

@@ -20,8 +20,8 @@ inline absl::Status ToStatus(const grpc::Status& status) {
 }
 
 // Receives gRPC's completions on a thread that sleeps until there is one, and posts each to the
-// loop. (The callback interface would need no such thread, but gRPC 1.51 then keeps several threads
-// that wake up every second.)
+// loop, or runs it on that thread if there is no loop. (The callback interface would need no such
+// thread, but gRPC 1.51 then keeps several threads that wake up every second.)
 class Completions {
  public:
   using Function = absl::AnyInvocable<void(bool ok)>;
@@ -30,8 +30,8 @@ class Completions {
 
   grpc::CompletionQueue* queue() { return &queue_; }
 
-  // Returns a tag for an operation. `fn` runs on the loop when the operation has completed; it is
-  // destroyed afterwards.
+  // Returns a tag for an operation. `fn` runs when the operation has completed; it is destroyed
+  // afterwards.
   static void* Tag(Function fn) { return new Function(std::move(fn)); }
 
   // Waits for all operations. REQUIRES that no new ones are started.
@@ -46,11 +46,15 @@ class Completions {
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
       std::unique_ptr<Function> fn(static_cast<Function*>(tag));
-      loop_->Post([fn = std::move(fn), ok] { (*fn)(ok); });
+      if (loop_ == nullptr) {
+        (*fn)(ok);
+      } else {
+        loop_->Post([fn = std::move(fn), ok] { (*fn)(ok); });
+      }
     }
   }
 
-  base::EventLoop* const loop_;
+  base::EventLoop* const loop_;  // may be null
   grpc::CompletionQueue queue_;
   std::thread thread_;
 };

@@ -13,6 +13,7 @@
 #include "agent/link/calls.h"
 #include "agent/link/control_stream.h"
 #include "agent/link/messages.h"
+#include "agent/link/tunnel.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "det/agent/v1/agent.grpc.pb.h"
@@ -65,6 +66,7 @@ class GrpcMasterLink final : public MasterLink {
     Authorize(*stream->context());
     v1::AgentMessage first;
     *first.mutable_register_() = ToProto(listener_->OnConnecting());
+    incarnation_ = first.register_().incarnation();
     stream_ = std::move(stream);
     stream_->Start(*stub(), completions_.queue(), std::move(first));
   }
@@ -116,6 +118,7 @@ class GrpcMasterLink final : public MasterLink {
 
   void Close() override {
     calls_->Cancel();
+    tunnels_.Close();
     completions_.Close();
   }
 
@@ -174,6 +177,11 @@ class GrpcMasterLink final : public MasterLink {
       case v1::MasterMessage::kShutdown:
         listener_->OnShutdown(message.shutdown().reason());
         break;
+      case v1::MasterMessage::kOpenTunnel:
+        tunnels_.Open(
+            stub(), [this](grpc::ClientContext& context) { Authorize(context); }, incarnation_,
+            message.open_tunnel());
+        break;
       case v1::MasterMessage::MESSAGE_NOT_SET:
         DET_LOG(WARNING) << "received a message of an unknown type from the master; is this agent "
                             "older than the master?";
@@ -221,6 +229,7 @@ class GrpcMasterLink final : public MasterLink {
   LinkListener* const listener_;
   const std::shared_ptr<PendingCalls> calls_ = std::make_shared<PendingCalls>();
   Completions completions_;
+  Tunnels tunnels_{calls_};
   TlsOptions tls_;  // used by stubs_; accessed on the loop
   std::mutex stubs_mutex_;
   Stubs stubs_;                      // one for each of options_.masters
@@ -229,6 +238,7 @@ class GrpcMasterLink final : public MasterLink {
   Backoff backoff_;
   std::shared_ptr<ControlStream> stream_;
   bool registered_ = false;
+  std::string incarnation_;
   absl::Duration heartbeat_;
   std::optional<base::TimerId> heartbeat_timer_;
 };

@@ -1,7 +1,7 @@
 // The connection of the agent to the master: one control stream that is reopened whenever it
-// breaks, and the calls for logs and contexts. Owned by Agent. All functions but ReadContext and
-// Close are called on its loop, where the listener is called too. Does not buffer reports: after
-// OnRegistered, the caller sends them again.
+// breaks, the calls for logs and contexts, and the tunnels. Owned by Agent. All functions but
+// ReadContext and Close are called on its loop, where the listener is called too. Does not buffer
+// reports: after OnRegistered, the caller sends them again.
 #ifndef AGENT_LINK_MASTER_LINK_H_
 #define AGENT_LINK_MASTER_LINK_H_
 
@@ -36,6 +36,7 @@ struct Registration {
   std::optional<int64_t> memory;  // bytes; same rules as `cpus`
   std::string network_switch;
   std::map<std::string, std::string> labels;
+  std::string machine_id;  // base::GetMachineId
 };
 
 struct Registered {

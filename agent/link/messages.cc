@@ -50,6 +50,7 @@ v1::Register ToProto(const Registration& registration) {
   if (registration.cpus) proto.set_cpus(*registration.cpus);
   if (registration.memory) proto.set_memory(*registration.memory);
   proto.set_network_switch(registration.network_switch);
+  proto.set_machine_id(registration.machine_id);
   proto.mutable_labels()->insert(registration.labels.begin(), registration.labels.end());
   for (const RunningTask& task : registration.running) {
     v1::RunningTask* running = proto.add_running();

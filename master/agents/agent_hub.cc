@@ -16,6 +16,7 @@
 #include "master/agents/agent_version.h"
 #include "master/agents/log_watch.h"
 #include "master/agents/messages.h"
+#include "master/agents/task_tunnels.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::agents {
@@ -71,6 +72,10 @@ class AgentHub::Impl final : public AgentConnectionOwner,
       : options_(std::move(options)),
         deps_(std::move(deps)),
         log_watch_(std::make_shared<LogWatch>(deps_.pool)),
+        tunnels_(std::make_shared<TaskTunnels>(TunnelOptions{.machine_id = options_.machine_id,
+                                                             .direct = options_.direct_proxy,
+                                                             .timeout = options_.tunnel_timeout},
+                                               deps_.loop)),
         service_(this) {}
 
   void SetEngine(engine::Engine* engine) {
@@ -82,6 +87,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   void SetLeading(bool leading);
   void Stop();
   void Order(const model::AgentId& agent, const wire::MasterMessage& message);
+  void Dial(const model::AgentId& agent, int port, Reply reply);
   const auth::AllocationTokens& tokens() const { return deps_.authenticator->allocation_tokens(); }
 
  private:
@@ -100,6 +106,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
                                        wire::PostLogsResponse*) override;
     grpc::ServerWriteReactor<wire::GetContextResponse>* GetContext(
         grpc::CallbackServerContext* context, const wire::GetContextRequest* request) override;
+    TaskTunnels::Reactor* Tunnel(grpc::CallbackServerContext* context) override;
 
    private:
     Impl* const hub_;
@@ -108,6 +115,9 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   struct Entry {
     std::shared_ptr<AgentConnection> connection;
     std::optional<base::TimerId> reconnect_timeout;
+    // Of the last registration.
+    std::string machine_id;
+    std::string address;
   };
 
   // AgentConnectionOwner:
@@ -135,6 +145,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   const HubOptions options_;
   const HubDeps deps_;
   const std::shared_ptr<LogWatch> log_watch_;
+  const std::shared_ptr<TaskTunnels> tunnels_;
   engine::Engine* engine_ = nullptr;
   Service service_;
   std::mutex mutex_;
@@ -177,6 +188,8 @@ void AgentHub::Impl::Register(const std::shared_ptr<AgentConnection>& connection
   }
   connection->agent = id;
   connection->incarnation = message.incarnation();
+  entry.machine_id = message.machine_id();
+  entry.address = message.address();
   if (const auto replaced = std::exchange(entry.connection, connection); replaced != nullptr) {
     replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has reconnected")));
   }
@@ -207,6 +220,7 @@ void AgentHub::Impl::Welcome(AgentConnection& connection, const absl::Status& ap
 
 void AgentHub::Impl::OnDisconnected(const AgentConnection* connection) {
   if (connection->agent.value().empty()) return;
+  tunnels_->OnDisconnected(connection);
   std::lock_guard lock(mutex_);
   const auto it = agents_.find(connection->agent);
   if (stopped_ || it == agents_.end() || it->second.connection.get() != connection) return;
@@ -253,13 +267,16 @@ void AgentHub::Impl::ExpectAgents() {
 }
 
 void AgentHub::Impl::SetLeading(bool leading) {
-  std::lock_guard lock(mutex_);
-  leading_ = leading;
-  if (leading) return;
-  // The streams' ends are handled like any disconnect.
-  for (auto& [id, entry] : agents_) {
-    if (entry.connection != nullptr) entry.connection->Close(NotLeadingError());
+  {
+    std::lock_guard lock(mutex_);
+    leading_ = leading;
+    if (leading) return;
+    // The streams' ends are handled like any disconnect.
+    for (auto& [id, entry] : agents_) {
+      if (entry.connection != nullptr) entry.connection->Close(NotLeadingError());
+    }
   }
+  tunnels_->CloseAll(NotLeadingError());
 }
 
 void AgentHub::Impl::Stop() {
@@ -275,6 +292,7 @@ void AgentHub::Impl::Stop() {
     if (entry.connection == nullptr) continue;
     entry.connection->Close(absl::UnavailableError("the master is stopping"));
   }
+  tunnels_->Stop();
 }
 
 void AgentHub::Impl::Order(const model::AgentId& agent, const wire::MasterMessage& message) {
@@ -287,7 +305,23 @@ void AgentHub::Impl::Order(const model::AgentId& agent, const wire::MasterMessag
   if (connection != nullptr) connection->Send(message);
 }
 
-// ---- logs, contexts ----
+void AgentHub::Impl::Dial(const model::AgentId& agent, int port, Reply reply) {
+  AgentRoute route{.agent = agent};
+  bool leading = false;
+  {
+    std::lock_guard lock(mutex_);
+    leading = leading_;
+    if (const auto it = agents_.find(agent); it != agents_.end()) {
+      route.machine_id = it->second.machine_id;
+      route.address = it->second.address;
+      route.connection = it->second.connection;
+    }
+  }
+  if (!leading) return reply(NotLeadingError());
+  tunnels_->Dial(std::move(route), port, std::move(reply));
+}
+
+// ---- logs, contexts, tunnels ----
 
 grpc::ServerUnaryReactor* AgentHub::Impl::Service::PostLogs(grpc::CallbackServerContext* context,
                                                             const wire::PostLogsRequest* request,
@@ -333,6 +367,15 @@ grpc::ServerWriteReactor<wire::GetContextResponse>* AgentHub::Impl::Service::Get
   return stream;
 }
 
+TaskTunnels::Reactor* AgentHub::Impl::Service::Tunnel(grpc::CallbackServerContext* context) {
+  return hub_->tunnels_->Accept(context, [hub = hub_->shared_from_this(),
+                                          header = GetAuthorization(*context)](auto done) {
+    hub->deps_.pool->Post([hub, header, done = std::move(done)]() mutable {
+      done(hub->deps_.authenticator->Authorize("det.agent.v1.AgentHub.Tunnel", header).status());
+    });
+  });
+}
+
 // ---- public methods ----
 
 AgentHub::AgentHub(HubOptions options, HubDeps deps)
@@ -348,5 +391,8 @@ void AgentHub::Start(const cluster::StartTask& order) {
   impl_->Order(order.agent, ToMessage(order, impl_->tokens()));
 }
 void AgentHub::Stop(const cluster::StopTask& order) { impl_->Order(order.agent, ToMessage(order)); }
+void AgentHub::Dial(const model::AgentId& agent, int port, Reply reply) {
+  impl_->Dial(agent, port, std::move(reply));
+}
 
 }  // namespace det::agents

@@ -1,6 +1,6 @@
 // The master's side of the agent protocol: one stream per agent. Reports become events for the
-// engine, commands of the engine are sent on the agents' streams; logs and context directories use
-// calls of their own.
+// engine, commands of the engine are sent on the agents' streams; logs, context directories and
+// tunnels use calls of their own.
 //
 // master.cc registers it with the gRPC server, whose threads run it; the engine calls it on its
 // loop. Makes no decisions about tasks.
@@ -23,6 +23,7 @@
 #include "master/core/model/reports.h"
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
+#include "master/proxy/task_dialer.h"
 #include "master/store/interfaces/store.h"
 
 namespace grpc {
@@ -37,6 +38,13 @@ struct HubOptions {
   // How long an agent may be disconnected before its allocations end.
   absl::Duration reconnect_timeout = absl::Hours(1);
   Topology topology;
+  // Of the master (base::GetMachineId): the ports of agents with the same are reached without a
+  // tunnel. Empty: unknown.
+  std::string machine_id;
+  // Try agents' addresses before tunnels.
+  bool direct_proxy = false;
+  // How long an agent may take to open a tunnel.
+  absl::Duration tunnel_timeout = absl::Seconds(10);
 };
 
 // Dependencies of the hub; all must outlive it. The engine is set after construction, since it
@@ -53,7 +61,7 @@ struct HubDeps {
   std::function<absl::Status(const std::vector<model::LogLine>&)> check_logs = {};
 };
 
-class AgentHub final : public engine::AgentSink {
+class AgentHub final : public engine::AgentSink, public proxy::TaskDialer {
  public:
   AgentHub(HubOptions options, HubDeps deps);
   ~AgentHub() override;
@@ -68,17 +76,19 @@ class AgentHub final : public engine::AgentSink {
   // The service to register with the server; owned by the hub.
   grpc::Service* service();
 
-  // While false, all streams are closed and new ones are refused with UNAVAILABLE, since a master
-  // without a lease must not command agents. Initially true. Any thread.
+  // While false, all streams and tunnels are closed and new ones are refused with UNAVAILABLE,
+  // since a master without a lease must not command agents. Initially true. Any thread.
   void SetLeading(bool leading);
 
-  // Closes all streams; later ones are refused with UNAVAILABLE.
+  // Closes all streams and tunnels; later ones are refused with UNAVAILABLE. Waits for the tunnels.
   void Stop();
 
   // Commands for a disconnected agent are dropped: the cluster repeats them when the agent
   // registers.
   void Start(const cluster::StartTask& order) override;
   void Stop(const cluster::StopTask& order) override;
+
+  void Dial(const model::AgentId& agent, int port, Reply reply) override;
 
  private:
   class Impl;

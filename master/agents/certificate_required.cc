@@ -15,16 +15,18 @@ grpc::Status Refusal() {
           "--tls-key"};
 }
 
+template <class Reactor>
+class Refuser final : public Reactor {
+ public:
+  Refuser() { this->Finish(Refusal()); }
+  void OnDone() override { delete this; }
+};
+
 class CertificateRequiredService final : public wire::AgentHub::CallbackService {
  public:
   grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>* Connect(
       grpc::CallbackServerContext*) override {
-    class Refuser final : public grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage> {
-     public:
-      Refuser() { Finish(Refusal()); }
-      void OnDone() override { delete this; }
-    };
-    return new Refuser;
+    return new Refuser<grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>>;
   }
   grpc::ServerUnaryReactor* PostLogs(grpc::CallbackServerContext* context,
                                      const wire::PostLogsRequest*,
@@ -35,12 +37,11 @@ class CertificateRequiredService final : public wire::AgentHub::CallbackService 
   }
   grpc::ServerWriteReactor<wire::GetContextResponse>* GetContext(
       grpc::CallbackServerContext*, const wire::GetContextRequest*) override {
-    class Refuser final : public grpc::ServerWriteReactor<wire::GetContextResponse> {
-     public:
-      Refuser() { Finish(Refusal()); }
-      void OnDone() override { delete this; }
-    };
-    return new Refuser;
+    return new Refuser<grpc::ServerWriteReactor<wire::GetContextResponse>>;
+  }
+  grpc::ServerBidiReactor<wire::TunnelData, wire::TunnelData>* Tunnel(
+      grpc::CallbackServerContext*) override {
+    return new Refuser<grpc::ServerBidiReactor<wire::TunnelData, wire::TunnelData>>;
   }
 };
 

@@ -19,12 +19,14 @@
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/api/runtime/all_gather.h"
+#include "master/api/tasks/launch_settings.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/password_queue.h"
 #include "master/engine/engine.h"
 #include "master/live/allocation_watch.h"
 #include "master/live/experiment_watch.h"
 #include "master/live/life_signs.h"
+#include "master/proxy/activity.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::webhooks {
@@ -48,11 +50,13 @@ struct ServiceParts {
   live::ExperimentWatch* watch = nullptr;
   live::AllocationWatch* allocations = nullptr;
   live::LifeSigns* life_signs = nullptr;
+  proxy::Activity* task_activity = nullptr;
   AllGather* all_gather = nullptr;
   webhooks::TriggerWatch* triggers = nullptr;  // may be null
   webhooks::Deliverer* deliverer = nullptr;
   MasterInfo info;
   ExperimentDefaults defaults;
+  LaunchSettings launch;
   bool allow_blank_passwords = false;
   // The role that the user who creates a workspace gets in it.
   std::optional<model::RoleId> workspace_creator_role = model::Role::kWorkspaceAdmin;

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/installation.h"
 #include "base/log.h"
+#include "base/machine_id.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "master/agents/agent_hub.h"
@@ -31,6 +32,7 @@
 #include "master/app/deliverer_options.h"
 #include "master/app/grpc_server.h"
 #include "master/app/lease.h"
+#include "master/app/idle_watch.h"
 #include "master/app/lost_trials.h"
 #include "master/app/master_info.h"
 #include "master/app/metrics.h"
@@ -114,6 +116,7 @@ class Master::Impl {
   live::ExperimentWatch experiment_watch_;
   api::AllGather all_gather_;
   live::LifeSigns life_signs_;
+  proxy::Activity task_activity_{&clock_};
   live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
@@ -123,6 +126,7 @@ class Master::Impl {
   Metrics metrics_;  // before the engine, whose queries render it
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<LostTrials> lost_trials_;
+  std::unique_ptr<IdleWatch> idle_watch_;
   std::unique_ptr<LeaseKeeper> lease_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
@@ -131,7 +135,6 @@ class Master::Impl {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // for agents with certificates; may be null
   std::unique_ptr<UpdateStreams> updates_;       // null without the feature switch
-  proxy::Activity activity_{&clock_};
   std::unique_ptr<proxy::TaskProxy> proxy_;
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
@@ -218,7 +221,9 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       agents::HubOptions{.cluster_id = parts_.info.cluster_id,
                          .version = base::kVersion,
                          .reconnect_timeout = config.agent_reconnect_timeout,
-                         .topology = config.topology},
+                         .topology = config.topology,
+                         .machine_id = base::GetMachineId(),
+                         .direct_proxy = config.direct_proxy},
       agents::HubDeps{
           .store = store_.get(),
           .authenticator = authenticator_.get(),
@@ -268,6 +273,9 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                                                                 .loop = loop_.get(),
                                                                 .pool = pool_.get()});
   lost_trials_->Start();
+  idle_watch_ = std::make_unique<IdleWatch>(IdleWatch::Parts{
+      .engine = engine_.get(), .loop = loop_.get(), .activity = &task_activity_});
+  idle_watch_->Start();
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -294,6 +302,7 @@ absl::Status Master::Impl::StartServer(const Config& config) {
   parts_.calls = calls_.get();
   parts_.allocations = &allocation_watch_;
   parts_.life_signs = &life_signs_;
+  parts_.task_activity = &task_activity_;
   parts_.all_gather = &all_gather_;
   services_ = api::MakeServices(parts_);
   local_calls_ = std::make_unique<api::LocalCalls>(services_);
@@ -336,7 +345,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                               .authenticator = authenticator_.get(),
                               .pool = pool_.get(),
                               .dialer = hub_.get(),
-                              .activity = &activity_,
+                              .activity = &task_activity_,
                               .clock = &clock_});
   hooks.open_service = [this](const std::string& service, gateway::ServiceCredentials credentials,
                               auto reply) {

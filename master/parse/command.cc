@@ -91,6 +91,10 @@ const FieldTable& OwnFields() {
   return table;
 }
 
+// The fields that a generic task does not have.
+constexpr const char* kNotOfGenericTasks[] = {"description", "idle_timeout", "notebook_idle_type",
+                                              "tensorboard_args"};
+
 bool IsShared(std::string_view key) {
   return std::find(std::begin(kSharedFields), std::end(kSharedFields), key) !=
          std::end(kSharedFields);
@@ -137,7 +141,8 @@ void SelectTemplate(ConfigNode& root) {
   Remove(root, "entrypoint");  // of the trials
   ConfigMember* resources = FindMember(root, "resources");
   if (resources == nullptr || !resources->value.is_map()) return;
-  for (const char* key : {"slots", kSlots, "max_slots_per_trial", "resource_pool"}) {
+  for (const char* key :
+       {"slots", kSlots, "max_slots_per_trial", "resource_pool", "is_single_node"}) {
     Remove(resources->value, key);
   }
 }
@@ -180,6 +185,8 @@ CommandConfig FromTree(const ConfigNode& root, std::vector<Problem>& problems,
     if (problem.path == "resources.slots_per_trial") problem.path = "resources.slots";
     problems.push_back(std::move(problem));
   }
+  // A command must not run once on each of several agents.
+  if (root.FindPath("resources.is_single_node") == nullptr) trial.resources.is_single_node = true;
   if (trial.resources.slot_fraction < 1 && trial.resources.slots_per_trial != 1) {
     trial.resources.slot_fraction = 1;
   }
@@ -269,6 +276,22 @@ absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   if (warnings != nullptr) *warnings = ToLines(std::move(soft));
   return config;
+}
+
+absl::StatusOr<Value> MergeSubmittedConfig(const Value& base, const ConfigDocument& document,
+                                           const std::vector<std::string>& overrides) {
+  ConfigNode root = document.root();
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
+  std::vector<Problem> problems;
+  Value::Object merged = base.AsObject() == nullptr ? Value::Object() : *base.AsObject();
+  for (const ConfigMember& member : root.members) {
+    if (std::count(std::begin(kNotOfGenericTasks), std::end(kNotOfGenericTasks), member.key) > 0) {
+      problems.push_back({member.where, member.key, "generic tasks do not have this field"});
+    }
+    merged[member.key] = member.value.ToValue();
+  }
+  DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
+  return Value(std::move(merged));
 }
 
 Value ToShownValue(const CommandConfig& config, const std::string& pool, int priority) {

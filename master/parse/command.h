@@ -32,6 +32,12 @@ absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
                                                  const CommandLayers& layers,
                                                  std::vector<std::string>* warnings = nullptr);
 
+// Returns the configuration of a generic task as it was submitted, as a JSON object: `document`
+// over `base`, an earlier result, whose top-level members it replaces as a whole. `base` may be
+// empty. INVALID_ARGUMENT with all members that generic tasks do not have.
+absl::StatusOr<Value> MergeSubmittedConfig(const Value& base, const ConfigDocument& document,
+                                           const std::vector<std::string>& overrides);
+
 // Converts to the JSON object that existing clients read. `pool` and `priority` are the resolved
 // ones.
 Value ToShownValue(const CommandConfig& config, const std::string& pool, int priority);

@@ -104,11 +104,37 @@ TEST(CommandTest, ShowsTheConfigurationAsExistingClientsReadIt) {
 TEST(CommandTest, AppliesOverrides) {
   const auto document = ConfigDocument::Parse("resources: {slots: 4}\nentrypoint: [a]", "c.yaml");
   ASSERT_TRUE(document.ok());
-  const auto config =
-      BuildCommandConfig(*document, {"resources.slots=0", "entrypoint=[b, c]"}, {});
+  const auto config = BuildCommandConfig(*document, {"resources.slots=0", "entrypoint=[b, c]"}, {});
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->resources.slots_per_trial, 0);
   EXPECT_THAT(config->entrypoint, ElementsAre("b", "c"));
+}
+
+TEST(CommandTest, RunsOnOneAgent_UnlessTheConfigurationSaysOtherwise) {
+  EXPECT_TRUE(Build("{}")->resources.is_single_node);
+  EXPECT_FALSE(Build("resources: {is_single_node: false}")->resources.is_single_node);
+  const CommandLayers of_experiments = {
+      .defaults = {}, .templates = {{"template t", "resources: {is_single_node: false}"}}};
+  EXPECT_TRUE(Build("{}", of_experiments)->resources.is_single_node);
+}
+
+TEST(CommandTest, ReplacesWholeMembersOfASubmittedConfiguration) {
+  const auto merge = [](const Value& base, const std::string& yaml,
+                        const std::vector<std::string>& overrides = {}) {
+    return MergeSubmittedConfig(base, *ConfigDocument::Parse(yaml, "config"), overrides);
+  };
+  const auto base = merge(Value(), "{entrypoint: [a, b], resources: {slots: 0, priority: 3}}");
+  ASSERT_TRUE(base.ok()) << base.status();
+  EXPECT_EQ(base->ToJson(), R"({"entrypoint":["a","b"],"resources":{"priority":3,"slots":0}})");
+  const auto merged = merge(*base, "resources: {slots: 1}");
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->ToJson(), R"({"entrypoint":["a","b"],"resources":{"slots":1}})");
+  const auto changed = merge(*base, "resources: {slots: 1}", {"resources.slots=2", "debug=true"});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->ToJson(), R"({"debug":true,"entrypoint":["a","b"],"resources":{"slots":2}})");
+  const absl::Status refused = merge(*base, "description: x\nidle_timeout: 1h").status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("config:1: description: generic tasks"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("config:2: idle_timeout: generic tasks"));
 }
 
 TEST(CommandTest, FormatsIdleTimeouts) {

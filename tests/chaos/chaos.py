@@ -13,6 +13,7 @@ import time
 
 import checks
 from cluster import Cluster
+from commands import Commands
 from faults import Faults, StandbyFaults
 from standby import StandbyCluster
 from workload import Job, jobs
@@ -89,9 +90,11 @@ def run(
     try:
         todo = jobs(flags.minutes, flags.seed, cluster.folder)
         ids = submit(cluster, todo, flags.sources)
+        commands = Commands(cluster)
         faults = kind[1](cluster, flags.seed, flags.outage)
         if disturbed:
             faults.run(60 * flags.minutes)
+        problems += commands.finish(faults.keepers_killed)
         timeout = 60 * (5 * flags.minutes + 5) + flags.outage
         wait(cluster, ids, timeout, disturbed=disturbed)
         outcomes = {name: checks.outcome(cluster, id) for name, id in ids.items()}

@@ -198,13 +198,18 @@ class Cluster:
     def agents(self) -> list[dict]:
         return self.get("agents")[0].get("agents", [])
 
+    def det(self, *words: str) -> str:
+        """Runs `det` as the administrator; returns what it prints."""
+        env = {**os.environ, "DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
+               "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
+        done = subprocess.run(
+            [str(self.root / "cli/det"), *words], env=env, check=True, capture_output=True,
+            timeout=TIMEOUT, encoding="utf-8",
+        )  # fmt: skip
+        return done.stdout
+
     def create(self, config: dict, context: pathlib.Path) -> int:
         path = self.folder / f"{config['name']}.json"
         path.write_text(json.dumps(config))
-        env = {**os.environ, "DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
-               "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
-        created = subprocess.run(
-            [str(self.root / "cli/det"), "experiment", "create", str(path), str(context), "--json"],
-            env=env, check=True, capture_output=True, timeout=TIMEOUT,
-        )  # fmt: skip
-        return int(json.loads(created.stdout)["experiment"]["id"])
+        created = self.det("experiment", "create", str(path), str(context), "--json")
+        return int(json.loads(created)["experiment"]["id"])

@@ -166,9 +166,7 @@ def write_paths(openapi, unknown):
         pattern = re.compile(re.sub(r"\\\{.*?\\\}", "[^/]+", re.escape(path)))
         reasons = sorted({reason for (method, called), found in differences.items()
                           if method == verb and pattern.fullmatch(called) for reason in found})
-        if "UnservedService" in operation["tags"]:
-            table.add(f"{verb} {path}", "not supported", operation["summary"])
-        elif reasons:
+        if reasons:
             table.add(f"{verb} {path}", "differs", "; ".join(reasons))
         else:
             table.add(f"{verb} {path}", "same")

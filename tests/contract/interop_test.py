@@ -143,6 +143,15 @@ class Replay(harness.ClusterTestCase):
         self.environment(self.trial_of(experiment), before)
 
 
+# Operations that launch a task: its name in the response, and its ids in the recording.
+TASKS = {
+    "LaunchCommand": ("command", ["fd666084-7e2e-4ba6-bdf5-a60e690bb816",
+                                  "f7ffa6d8-c910-432b-95aa-c4d42903864f"]),
+    "LaunchNotebook": ("notebook", ["be088ecd-d75c-47d3-be3f-bcb195ae0fd6"]),
+    "LaunchTensorboard": ("tensorboard", ["bdb3e973-6f6d-4901-b214-d02602aa59bb"]),
+}
+
+
 class CommandLineTest(Replay):
     def prepare(self):
         """Actions before an exchange, by command or request, that restore the state of the recorded
@@ -195,6 +204,9 @@ class CommandLineTest(Replay):
             answer = self.user.send(step["verb"], replay.path_with(step["path"], known),
                                     replay.substitute(body, known))
             report.check(step, answer, step["command"])
+            noun, recorded = TASKS.get(step.get("operation"), ("", []))
+            if noun and answer.status == 200:
+                names.update(dict.fromkeys(recorded, answer.json()[noun]["id"]))
             if last.startswith("det user rename") and step["verb"] == "PATCH":
                 names["bob"] = "bob2"
             if request == "POST /api/v1/auth/logout":
@@ -310,11 +322,6 @@ class ExchangesTest(unittest.TestCase):
             self.assertTrue(step.get("command") or step.get("run"), step)
             known = step.get("operation") in EXCHANGES["needs"]
             self.assertTrue(known or unserved.expectation(step), step)
-
-    def test_unserved_operations_are_recorded(self):
-        recorded_names = {step.get("operation") for step in EXCHANGES["client"] + EXCHANGES["task"]}
-        for name in unserved.UNSERVED:
-            self.assertIn(name, recorded_names, "no exchange uses this operation; remove it from the list")
 
 
 if __name__ == "__main__":

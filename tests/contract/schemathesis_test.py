@@ -20,7 +20,7 @@ ENVIRONMENT = subprocess.check_output(
 EXCLUDED = ("AuthService_Login", "AuthService_Logout", "UserService_PatchUser",
             "UserService_PatchUsers", "UserService_SetUserPassword", "TokenService_PatchAccessToken",
             "OverviewService_GetOverview")
-# UNIMPLEMENTED is the answer of operations that this service does not have (unserved.proto).
+# UNIMPLEMENTED (501) is the answer of operations that this service does not have.
 CONFIG = """
 [checks]
 not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501]

@@ -75,7 +75,8 @@ FOLDERS = {
     "master/gc": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
                   "master/engine/", "master/store/interfaces/", "master/checkpoint_storage/"],
     "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
-                      "master/engine/", "master/store/interfaces/", "master/auth/", PROTO],
+                      "master/engine/", "master/store/interfaces/", "master/auth/",
+                      "master/proxy/", PROTO],
     "master/gateway": [PROTO],
     # Finds and authorizes the services of tasks. The gateway carries their bytes.
     "master/proxy": [*CORE, "master/engine/", "master/store/interfaces/", "master/auth/",
@@ -101,7 +102,7 @@ FOLDERS = {
                                      "master/api/trials/"],
     "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
                                     "master/api/logs/", "master/api/policies/",
-                                    "master/proxy/services.h"],
+                                    "master/proxy/activity.h", "master/proxy/services.h"],
     "master/api/updates": ["master/core/model/", "master/store/interfaces/"],
     "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
     "master/api/users": RESOURCE,
@@ -112,6 +113,7 @@ FOLDERS = {
     "master/app": ["master/**", PROTO],
     "master/tests/authz": ["master/**", PROTO],
     "master/tests/integration": ["master/**", PROTO],
+    "master/tests/tunnels": ["master/**", "agent/**", PROTO],
     "master/tests": ["master/**", PROTO],
     "agent": ["agent/**", PROTO],
     "agent/core": [PURE],
@@ -120,6 +122,8 @@ FOLDERS = {
     # A separate program with few dependencies.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
+    # A separate program, which the agent starts for tasks that are not trials.
+    "agent/runner": [],
     "cli": [PROTO],
     "cli/commands": ["cli/", PROTO],
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],

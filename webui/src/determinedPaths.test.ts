@@ -65,7 +65,7 @@ const addresses: [from: string, to: string][] = [
   ["/workspaces/2/policies", "/workspaces/2/policies"],
   ["/workspaces/2/models", "/models"],
   ["/workspaces/2/templates", "/admin/templates"],
-  ["/workspaces/2/tasks", "/cluster"],
+  ["/workspaces/2/tasks", "/tasks?workspace=2"],
   ["/uncategorized", "/experiments?project=1"],
   ["/models", "/models"],
   ["/models/mnist", "/models/mnist"],
@@ -82,7 +82,13 @@ const addresses: [from: string, to: string][] = [
   ["/resourcepool/default", "/cluster"],
   ["/resourcepool/gpu/queued", "/cluster"],
   ["/jobs", "/cluster"],
-  ["/tasks", "/cluster"],
+  ["/tasks", "/tasks"],
+  [
+    "/interactive/a-1/jupyter-lab/JupyterLab%20(a-b-c)/default/%2Fdet%2Fwait%2Fnotebook%2Fa-1%3FeventUrl%3D?currentSlotsExceeded=false",
+    "/tasks/a-1/open",
+  ],
+  ["/wait/tensorboard/a-1?eventUrl=x&serviceAddr=%2F%2Fevil.com", "/tasks/a-1/open"],
+  ["/jupyter-lab/a-1/logs?id=x", "/tasks/a-1/logs"],
   ["/webhooks", "/admin/webhooks"],
   ["/templates", "/admin/templates"],
   ["/policies", "/admin/policies"],
@@ -118,9 +124,7 @@ it.each(addresses)("leads from /det%s to %s", async (from, to) => {
 });
 
 it("leads to the same address where Determined has no such page", async () => {
-  expect(await toOwnPath("/interactive/abc/jupyter-lab?x=1")).toBe(
-    "/interactive/abc/jupyter-lab?x=1",
-  );
+  expect(await toOwnPath("/artifacts/abc/logs")).toBe("/artifacts/abc/logs");
   expect(await toOwnPath("/experiments/six")).toBe("/experiments/six");
 });
 

@@ -112,9 +112,16 @@ const toProject: Target = ({ project, tab = "" }, query) => {
 const toWorkspace: Target = ({ workspace, tab = "" }) => {
   if (tab === "models") return paths.models;
   if (tab === "templates") return paths.templates;
-  if (tab === "tasks") return paths.cluster;
+  if (tab === "tasks") return paths.workspaceTasks(Number(workspace));
   return paths.workspace(Number(workspace), workspaceTabs[tab]);
 };
+
+const taskKinds = ["command", "jupyter-lab", "shell", "tensor-board"];
+
+const toTaskLogs: Target = ({ kind = "", task = "" }, query) =>
+  taskKinds.includes(kind)
+    ? withQuery(paths.task(decode(task), "logs"), toLogQuery(query))
+    : `/${kind}/${task}/logs`;
 
 const toCluster: Target = ({ tab }) => (tab === "historical-usage" ? paths.usage : paths.cluster);
 
@@ -147,7 +154,10 @@ export const determinedPaths: readonly (readonly [pattern: string, target: Targe
   ["/logs", () => paths.cluster],
   ["/resourcepool/:pool/:tab?", () => paths.cluster],
   ["/jobs", () => paths.cluster],
-  ["/tasks", () => paths.cluster],
+  ["/tasks", () => paths.tasks],
+  ["/interactive/:task/*", ({ task = "" }) => paths.openTask(decode(task))],
+  ["/wait/:kind/:task", ({ task = "" }) => paths.openTask(decode(task))],
+  ["/:kind/:task/logs", toTaskLogs],
   ["/webhooks", () => paths.webhooks],
   ["/templates", () => paths.templates],
   ["/policies", () => paths.policies],

@@ -11,6 +11,11 @@ export const paths = {
     `/experiments/${experiment}/fork?for=${purpose}${trial ? `&trial=${trial}` : ""}`,
   trial: (id: number, tab = "") => `/trials/${id}${tab && `/${tab}`}`,
   compare: (trials: readonly number[]) => `/compare?trials=${trials.join(",")}`,
+  tasks: "/tasks",
+  workspaceTasks: (workspace: number) => `/tasks?workspace=${workspace}`,
+  task: (id: string, tab = "") => `/tasks/${encodeURIComponent(id)}${tab && `/${tab}`}`,
+  /** Leads to the service of a task once the task is ready. */
+  openTask: (id: string) => `/tasks/${encodeURIComponent(id)}/open`,
   cluster: "/cluster",
   usage: "/cluster/usage",
   models: "/models",

@@ -16,6 +16,7 @@ import { RouteError } from "@/components/ErrorPanel/RouteError";
 import { lazyPart } from "@/components/LazyPart/lazyPart";
 import { preload } from "@/components/LazyPart/preload";
 import { prefetchLog } from "@/components/LogView/prefetch";
+import { trialLog } from "@/components/LogView/source";
 import { toOwnPath } from "./determinedPaths";
 import { paths } from "./paths";
 
@@ -83,9 +84,12 @@ export const routesWith = (client: QueryClient): RouteObject[] => [
         ({ id, tab }, { searchParams }) => {
           if (!session.isOpen()) return;
           void prefetchTrial(client, Number(id), tab);
-          if (tab === "logs") prefetchLog(client, Number(id), searchParams);
+          if (tab === "logs") prefetchLog(client, trialLog(Number(id)).path, searchParams);
         },
       ),
+      page(paths.tasks, "Tasks", () => import("./pages/Tasks/Tasks")),
+      page("/tasks/:id/open", "Open task", () => import("./pages/OpenTask/OpenTask")),
+      page("/tasks/:id/:tab?", "Task", () => import("./pages/Task/Task")),
       page("/compare", "Compare", () => import("./pages/Compare/Compare")),
       page(paths.models, "Models", () => import("./pages/Models/Models")),
       page("/models/:name", "Model", () => import("./pages/Model/Model")),

@@ -4,11 +4,28 @@ export interface TarFile {
   content: Uint8Array;
 }
 
+/** An entry of a tar archive: a regular file, a symbolic link, whose content is its target, or a folder. */
+export interface TarEntry extends TarFile {
+  type: "0" | "2" | "5";
+  /** Permission bits. */
+  mode: number;
+  /** Seconds since 1970. */
+  mtime: number;
+}
+
 const BLOCK = 512;
 
-/** Reads the regular files of a tar archive (ustar, with GNU and pax long names), sorted by path. */
+/** Reads the regular files of a tar archive, sorted by path. */
 export function readTar(bytes: Uint8Array): TarFile[] {
-  const files: TarFile[] = [];
+  return readTarEntries(bytes)
+    .filter(({ type }) => type === "0")
+    .map(({ path, content }) => ({ path, content }))
+    .sort((a, b) => a.path.localeCompare(b.path));
+}
+
+/** Reads a tar archive (ustar, with GNU and pax long names) in its order. */
+export function readTarEntries(bytes: Uint8Array): TarEntry[] {
+  const entries: TarEntry[] = [];
   const text = (from: number, length: number) => {
     const part = bytes.subarray(from, from + length);
     const end = part.indexOf(0);
@@ -17,7 +34,9 @@ export function readTar(bytes: Uint8Array): TarFile[] {
   let longName = "";
   for (let at = 0; at + BLOCK <= bytes.length;) {
     if (bytes[at] === 0) break;
-    const size = parseInt(text(at + 124, 12).trim() || "0", 8);
+    const octal = (from: number, length: number) =>
+      parseInt(text(at + from, length).trim() || "0", 8);
+    const size = octal(124, 12);
     const type = text(at + 156, 1) || "0";
     const prefix = text(at + 257, 5) === "ustar" ? text(at + 345, 155) : "";
     const name = longName || (prefix ? `${prefix}/` : "") + text(at, 100);
@@ -25,13 +44,20 @@ export function readTar(bytes: Uint8Array): TarFile[] {
     if (type === "L") longName = text(body, size);
     else if (type === "x") longName = /\d+ path=([^\n]*)\n/.exec(text(body, size))?.[1] ?? "";
     else {
-      if (type === "0")
-        files.push({ path: name.replace(/^\.\//, ""), content: bytes.slice(body, body + size) });
+      const target = encoder.encode(text(at + 157, 100));
+      if (type === "0" || type === "2" || type === "5")
+        entries.push({
+          path: name.replace(/^\.\//, ""),
+          content: type === "2" ? target : bytes.slice(body, body + size),
+          type,
+          mode: octal(100, 8),
+          mtime: octal(136, 12),
+        });
       longName = "";
     }
     at = body + Math.ceil(size / BLOCK) * BLOCK;
   }
-  return files.sort((a, b) => a.path.localeCompare(b.path));
+  return entries;
 }
 
 const encoder = new TextEncoder();

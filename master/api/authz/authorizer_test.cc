@@ -277,7 +277,7 @@ TEST_F(AuthorizerTest, AllowsTaskItsOwnTrialAndCheckpointsOfItsWorkspace) {
     EXPECT_TRUE(absl::IsPermissionDenied(there)) << method->full_name() << ": " << there;
     ++open;
   }
-  EXPECT_EQ(open, 31);
+  EXPECT_EQ(open, 32);
 }
 
 TEST_F(AuthorizerTest, AllowsReportsOfUsersWhoMayChangeTheExperiment) {

@@ -21,6 +21,40 @@
 namespace det::api {
 namespace {
 
+v1::GenericTaskState GetGenericState(const experiment::Task& task) {
+  switch (task.state) {
+    case model::TaskState::kQueued:
+    case model::TaskState::kRunning:
+      return v1::GENERIC_TASK_STATE_ACTIVE;
+    case model::TaskState::kPaused:
+      return v1::GENERIC_TASK_STATE_PAUSED;
+    case model::TaskState::kStopping:
+      if (task.end_as == model::TaskState::kPaused) return v1::GENERIC_TASK_STATE_STOPPING_PAUSED;
+      if (task.end_as == model::TaskState::kCanceled) {
+        return v1::GENERIC_TASK_STATE_STOPPING_CANCELED;
+      }
+      return v1::GENERIC_TASK_STATE_ACTIVE;  // it will be queued again
+    case model::TaskState::kCompleted:
+      return v1::GENERIC_TASK_STATE_COMPLETED;
+    case model::TaskState::kCanceled:
+      return v1::GENERIC_TASK_STATE_CANCELED;
+    case model::TaskState::kError:
+      return v1::GENERIC_TASK_STATE_ERROR;
+  }
+  return v1::GENERIC_TASK_STATE_UNSPECIFIED;
+}
+
+void FillGenericTask(const experiment::Task& task, v1::Task* out) {
+  out->set_task_state(GetGenericState(task));
+  if (task.parent) out->set_parent_id(task.parent->value());
+  if (task.forked_from) out->set_forked_from(task.forked_from->value());
+  out->set_no_pause(!task.pausable);
+  if (task.state != model::TaskState::kPaused || out->allocations().empty()) return;
+  // Existing clients see a pause as an end.
+  const v1::Allocation& last = *out->allocations().rbegin();
+  if (last.has_end_time()) *out->mutable_end_time() = last.end_time();
+}
+
 class TaskService final : public ApiService<v1::TaskService> {
  public:
   TaskService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
@@ -136,6 +170,7 @@ class TaskService final : public ApiService<v1::TaskService> {
     }
     *out->mutable_start_time() = ToProto(record.task.created_at);
     if (record.task.ended_at) *out->mutable_end_time() = ToProto(*record.task.ended_at);
+    if (record.task.kind == model::TaskKind::kGeneric) FillGenericTask(record.task, out);
     return absl::OkStatus();
   }
 

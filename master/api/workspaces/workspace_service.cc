@@ -159,14 +159,20 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
   grpc::ServerUnaryReactor* ArchiveWorkspace(grpc::CallbackServerContext* context,
                                              const v1::ArchiveWorkspaceRequest* request,
                                              v1::ArchiveWorkspaceResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+    return Unary(
+        __func__, context, request, response, [this, request](const auth::Principal&, Done done) {
+          const auto changed = Archive(request->id(), true);
+          if (!changed.ok()) return done(changed.status());
+          KillTasksIn(request->id(), absl::StrCat("workspace ", changed->name, " was archived"),
+                      std::move(done));
+        });
   }
   grpc::ServerUnaryReactor* UnarchiveWorkspace(grpc::CallbackServerContext* context,
                                                const v1::UnarchiveWorkspaceRequest* request,
                                                v1::UnarchiveWorkspaceResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+    return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
+      return Archive(request->id(), false).status();
+    });
   }
 
   grpc::ServerUnaryReactor* PinWorkspace(grpc::CallbackServerContext* context,
@@ -207,8 +213,25 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
  private:
   store::Workspaces& workspaces() { return store_.workspaces(); }
 
-  absl::Status Archive(int32_t id, bool archived) {
-    return workspaces().ChangeWorkspace(id, {.archived = archived}).status();
+  absl::StatusOr<store::WorkspaceRecord> Archive(int32_t id, bool archived) {
+    return workspaces().ChangeWorkspace(id, {.archived = archived});
+  }
+
+  // Kills the tasks that are not trials. The workspace cannot be used for new ones anymore; those
+  // that are being created are killed by their request (api/tasks/launch.h).
+  void KillTasksIn(int32_t workspace, const std::string& reason, Done done) {
+    auto kill = std::make_shared<cluster::KillTasks>();
+    kill->reason = reason;
+    engine_.Query(
+        [workspace, kill](const cluster::Cluster& cluster) {
+          for (const experiment::Task* task : cluster.live_tasks()) {
+            if (task->workspace == workspace) kill->ids.push_back(task->id);
+          }
+        },
+        [this, kill, done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok() || kill->ids.empty()) return done(std::move(status));
+          SubmitAndFinish(engine_, std::move(*kill), std::move(done));
+        });
   }
 
   // Runs `check` on the cluster's state, then continues on the pool.
@@ -303,12 +326,16 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
   void Delete(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
     auto named = workspaces().GetWorkspaceName(id);
     if (!named.ok()) return done(named.status());
-    CheckCluster([name = *std::move(named)](
-                     const cluster::Cluster& cluster) { return CheckNameUnused(cluster, name); },
-                 [this, id, response, done = std::move(done)](absl::Status ok) mutable {
-                   if (!ok.ok()) return done(std::move(ok));
-                   DeleteUnused(id, response, std::move(done));
-                 });
+    CheckCluster(
+        [name = *named](const cluster::Cluster& cluster) { return CheckNameUnused(cluster, name); },
+        [this, id, name = *named, response, done = std::move(done)](absl::Status ok) mutable {
+          if (!ok.ok()) return done(std::move(ok));
+          DeleteUnused(
+              id, response, [this, id, name, done = std::move(done)](absl::Status deleted) mutable {
+                if (!deleted.ok()) return done(std::move(deleted));
+                KillTasksIn(id, absl::StrCat("workspace ", name, " was deleted"), std::move(done));
+              });
+        });
   }
 
   // Deletes an empty workspace; otherwise garbage collection deletes it with its experiments.

@@ -25,14 +25,19 @@ void StartLocalTasks(Step& step, const Allocation& a) {
   std::vector<std::string> places;
   for (const LocalTask& local_task : a.local_tasks) {
     step.Effect(StartTask{local_task.placement.agent, MakeTaskSpec(step.s, a, local_task)});
-    places.push_back(absl::StrCat(local_task.placement.agent.value(), " (",
-                                  absl::StrJoin(local_task.placement.slots, ", "), ")"));
+    const std::string slots = absl::StrJoin(local_task.placement.slots, ", ");
+    places.push_back(absl::StrCat(local_task.placement.agent.value(), slots.empty() ? "" : " (",
+                                  slots, slots.empty() ? "" : ")"));
   }
   // Existing scripts look for the first part in the log.
+  const std::string first =
+      experiment::IsTrial(a)
+          ? absl::StrCat("New trial runner in (container ", a.id.value(), ") on agent ",
+                         a.local_tasks.front().placement.agent.value())
+          : absl::StrCat(step.s.tasks.at(a.task).definition->description,
+                         " was assigned to an agent");
   step.Log(a, model::LogLevel::kInfo,
-           absl::StrCat(experiment::IsTrial(a) ? "New trial runner in (container " : "(container ",
-                        a.id.value(), ") on agent ", a.local_tasks.front().placement.agent.value(),
-                        ": run ", a.run_id, " got ", GetHeldSlots(a),
+           absl::StrCat(first, ": run ", a.run_id, " got ", GetHeldSlots(a),
                         a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
   const QueueMember member = GetMember(step.s, a);
   step.s.slot_time.Begin(a.id, member.user, member.workspace, GetHeldSlots(a), *a.started_at);

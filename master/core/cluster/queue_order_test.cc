@@ -14,7 +14,7 @@ namespace det::cluster {
 namespace {
 
 using experiment::QueuePlace;
-using model::ExperimentId;
+using model::JobId;
 
 QueuePlace At(double position, int priority = 42, const std::string& pool = "default") {
   QueuePlace place;
@@ -26,18 +26,18 @@ QueuePlace At(double position, int priority = 42, const std::string& pool = "def
 
 TEST(QueueOrderTest, ReturnsPositionBetweenNeighbors) {
   QueueOrder order;
-  order.Put(ExperimentId(1), At(1));
-  order.Put(ExperimentId(2), At(2));
-  order.Put(ExperimentId(3), At(1.5, 7));
-  order.Put(ExperimentId(4), At(1.5, 42, "other"));
-  EXPECT_EQ(order.Beside(ExperimentId(1), true), 0);
-  EXPECT_EQ(order.Beside(ExperimentId(1), false), 1.5);
-  EXPECT_EQ(order.Beside(ExperimentId(2), true), 1.5);
-  EXPECT_EQ(order.Beside(ExperimentId(2), false), 2.5);
-  order.Put(ExperimentId(5), At(2));
-  EXPECT_EQ(order.Beside(ExperimentId(2), false), std::nullopt) << "both are at 2";
-  order.Remove(ExperimentId(2));
-  EXPECT_EQ(order.Beside(ExperimentId(1), false), 1.5);
+  order.Put(JobId("1"), At(1));
+  order.Put(JobId("2"), At(2));
+  order.Put(JobId("3"), At(1.5, 7));
+  order.Put(JobId("4"), At(1.5, 42, "other"));
+  EXPECT_EQ(order.Beside(JobId("1"), true), 0);
+  EXPECT_EQ(order.Beside(JobId("1"), false), 1.5);
+  EXPECT_EQ(order.Beside(JobId("2"), true), 1.5);
+  EXPECT_EQ(order.Beside(JobId("2"), false), 2.5);
+  order.Put(JobId("5"), At(2));
+  EXPECT_EQ(order.Beside(JobId("2"), false), std::nullopt) << "both are at 2";
+  order.Remove(JobId("2"));
+  EXPECT_EQ(order.Beside(JobId("1"), false), 1.5);
 }
 
 // After random insertions and removals the order equals a sorted list.
@@ -46,9 +46,9 @@ TEST(QueueOrderTest, OrdersByPosition) {
   SCOPED_TRACE(absl::StrCat("seed ", seed));
   base::Rng rng(seed);
   QueueOrder order;
-  std::map<ExperimentId, QueuePlace> places;
+  std::map<JobId, QueuePlace> places;
   for (int step = 0; step < 2000; ++step) {
-    const ExperimentId id(static_cast<int32_t>(rng.UniformInt(1, 40)));
+    const JobId id(absl::StrCat(rng.UniformInt(1, 40)));
     if (rng.UniformInt(0, 3) == 0) {
       order.Remove(id);
       places.erase(id);
@@ -58,7 +58,7 @@ TEST(QueueOrderTest, OrdersByPosition) {
       order.Put(id, places[id]);
     }
     for (const auto& [unused, mine] : places) {
-      std::vector<std::pair<double, ExperimentId>> expected;
+      std::vector<std::pair<double, JobId>> expected;
       for (const auto& [other, place] : places) {
         if (place.resource_pool != mine.resource_pool || place.priority != mine.priority) continue;
         expected.emplace_back(place.position, other);

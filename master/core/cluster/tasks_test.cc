@@ -151,6 +151,7 @@ TEST_F(TasksTest, KeepsPortOfReadyService_AcrossRestart) {
 }
 
 TEST_F(TasksTest, IsNotPreempted_UnlessItsDefinitionSaysSo) {
+  Apply(PutResourcePool{.pool = {.name = "default", .preemption = true}});
   AddAgent("a", 1);
   CreateCommand("t", MakeDefinition());
   Start("t.1");
@@ -195,6 +196,7 @@ TEST_F(TasksTest, PausesAndActivates_OnlyIfPausable) {
   Exit("g.1", 143, "a", 15);
   EXPECT_EQ(task("g").state, TaskState::kPaused);
   Restart();
+  AddAgent("a", 1);
   Apply(ActivateTasks{{TaskId("g")}});
   Tick();
   Start("g.2");
@@ -265,6 +267,18 @@ TEST_F(TasksTest, EndsWithTheReason_WhenItsAgentIsDisabled) {
   Exit("t.1", 143, "a", 15);
   EXPECT_EQ(task("t").state, TaskState::kError);
   EXPECT_THAT(task("t").reason, HasSubstr("agent a was disabled"));
+}
+
+TEST_F(TasksTest, GoesOnToItsEnd_WhenItsAgentIsDrained) {
+  AddAgent("a", 2);
+  CreateCommand("t", MakeDefinition());
+  Start("t.1");
+  EXPECT_THAT(GetEffects<StopTask>(Apply(DisableAgent{AgentId("a"), true})), IsEmpty());
+  CreateCommand("u", MakeDefinition());
+  EXPECT_EQ(task("u").state, TaskState::kQueued);
+  EXPECT_EQ(task("t").state, TaskState::kRunning);
+  Exit("t.1", 0);
+  EXPECT_EQ(task("t").state, TaskState::kCompleted);
 }
 
 }  // namespace

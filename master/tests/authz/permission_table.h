@@ -36,16 +36,10 @@ constexpr Permission kPermissions[] = {
      "ResourcePoolService.GetResourcePools SearchService.PreviewHPSearch "
      "SearchService.SimulateSearch"},
     {Scope::kAnywhere, Verb::kEdit, Role::kEditor,
-     "CommandService.IdleNotebook CommandService.KillCommand CommandService.KillNotebook "
-     "CommandService.KillShell CommandService.KillTensorboard CommandService.LaunchCommand "
-     "CommandService.LaunchNotebook CommandService.LaunchShell "
-     "CommandService.LaunchTensorboard CommandService.SetCommandPriority "
-     "CommandService.SetNotebookPriority CommandService.SetShellPriority "
-     "CommandService.SetTensorboardPriority WorkspaceService.PostWorkspace"},
+     "WorkspaceService.PostWorkspace"},
     {Scope::kVisible, Verb::kRead, Role::kViewer,
-     "CommandService.GetActiveTasksCount CommandService.GetCommand CommandService.GetCommands "
-     "CommandService.GetNotebook CommandService.GetNotebooks CommandService.GetShell "
-     "CommandService.GetShells CommandService.GetTensorboard CommandService.GetTensorboards "
+     "CommandService.GetActiveTasksCount CommandService.GetCommands CommandService.GetNotebooks "
+     "CommandService.GetShells CommandService.GetTensorboards "
      "ExperimentService.GetExperiments JobService.GetJobQueueStats JobService.GetJobs "
      "JobService.GetJobsV2 KubernetesService.GetWorkspacesWithDefaultNamespaceBindings "
      "ModelService.GetModelLabels ModelService.GetModels "
@@ -64,8 +58,7 @@ constexpr Permission kPermissions[] = {
      "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
      "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
      "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
-     "UserService.GetUsers UserService.PostUserSetting UserService.ResetUserSetting "
-     "UnservedService.GenericTasks"},
+     "UserService.GetUsers UserService.PostUserSetting UserService.ResetUserSetting"},
     {Scope::kSelf, Verb::kEdit, Role::kEditor,
      "TokenService.PatchAccessToken TokenService.PostAccessToken UserService.PatchUser "
      "UserService.SetUserPassword"},
@@ -90,13 +83,14 @@ constexpr Permission kPermissions[] = {
      "ResourcePoolService.UnbindRPFromWorkspace RoleService.CreateRole RoleService.DeleteRole "
      "RoleService.UpdateRole UserService.PatchUsers UserService.PostUser"},
     {Scope::kWorkspace, Verb::kRead, Role::kViewer,
-     "ConfigPolicyService.GetWorkspaceConfigPolicies "
+     "CommandService.LaunchTensorboard ConfigPolicyService.GetWorkspaceConfigPolicies "
      "KubernetesService.GetKubernetesResourceQuotas "
      "KubernetesService.ListWorkspaceNamespaceBindings "
      "RoleService.GetGroupsAndUsersAssignedToWorkspace WorkspaceService.GetWorkspace "
      "WorkspaceService.GetWorkspaceProjects WorkspaceService.ListRPsBoundToWorkspace "
      "WorkspaceService.PinWorkspace WorkspaceService.UnpinWorkspace"},
     {Scope::kWorkspace, Verb::kEdit, Role::kEditor,
+     "CommandService.LaunchCommand CommandService.LaunchNotebook CommandService.LaunchShell "
      "ModelService.PostModel TemplateService.PostTemplate TemplateService.PutTemplate"},
     {Scope::kWorkspace, Verb::kAdminister, Role::kWorkspaceAdmin,
      "ConfigPolicyService.DeleteWorkspaceConfigPolicies "
@@ -116,7 +110,7 @@ constexpr Permission kPermissions[] = {
      "ExperimentActionService.PauseExperiments "
      "ExperimentActionService.PutExperimentsRetainLogs "
      "ExperimentActionService.UnarchiveExperiments DetachedService.PutExperiment "
-     "ExperimentService.CreateExperiment "
+     "ExperimentService.CreateExperiment GenericTaskService.CreateGenericTask "
      "ProjectService.AddProjectNote ProjectService.PutProjectNotes "
      "RunActionService.ArchiveRuns RunActionService.DeleteRuns RunActionService.KillRuns "
      "RunActionService.MoveRuns RunActionService.PauseRuns RunActionService.ResumeRuns "
@@ -172,9 +166,16 @@ constexpr Permission kPermissions[] = {
     {Scope::kJob, Verb::kRead, Role::kViewer, "JobService.ExplainJob"},
     {Scope::kJob, Verb::kEdit, Role::kEditor, "JobService.UpdateJobQueue"},
     {Scope::kTask, Verb::kRead, Role::kViewer,
+     "CommandService.GetCommand CommandService.GetNotebook CommandService.GetShell "
+     "CommandService.GetTensorboard GenericTaskService.GetGenericTaskConfig "
      "LogFieldsService.TaskLogsFields TaskRuntimeService.GetTaskAcceleratorData "
      "TaskRuntimeService.GetTaskContextDirectory TaskService.GetTask TaskService.TaskLogs"},
     {Scope::kTask, Verb::kEdit, Role::kEditor,
+     "CommandService.IdleNotebook CommandService.KillCommand CommandService.KillNotebook "
+     "CommandService.KillShell CommandService.KillTensorboard CommandService.SetCommandPriority "
+     "CommandService.SetNotebookPriority CommandService.SetShellPriority "
+     "CommandService.SetTensorboardPriority GenericTaskService.KillGenericTask "
+     "GenericTaskService.PauseGenericTask GenericTaskService.UnpauseGenericTask "
      "TaskRuntimeService.PostRawTaskLogs TaskRuntimeService.PostTaskLogs "
      "TaskRuntimeService.ReportCheckpoint"},
     {Scope::kAllocation, Verb::kRead, Role::kViewer,

@@ -37,6 +37,8 @@ TEST_F(MasterIntegrationTest, AgentTokensCallOnlyTheAgentProtocol) {
     CallContext again(token);
     wire::GetContextResponse chunk;
     EXPECT_EQ(other.stub().GetContext(&again, {})->Finish().error_code(), code) << token;
+    CallContext tunnel(token);
+    EXPECT_EQ(other.stub().Tunnel(&tunnel)->Finish().error_code(), code) << token;
   }
   CallContext context("agent");
   api::GetAgentsResponse response;
@@ -65,6 +67,8 @@ TEST(CertificateRequiredTest, RejectsEveryAgentWithInstructions) {
   expect(stub->PostLogs(&post, {}, &response));
   CallContext get("agent");
   expect(stub->GetContext(&get, {})->Finish());
+  CallContext tunnel("agent");
+  expect(stub->Tunnel(&tunnel)->Finish());
 }
 
 TEST_F(MasterIntegrationTest, RejectsADuplicateAgentId_WhileTheFirstIsConnected) {

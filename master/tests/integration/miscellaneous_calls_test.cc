@@ -322,17 +322,17 @@ TEST_F(MiscellaneousCallsTest, ChangesTheLogLevel) {
   base::SetLogLevel(before);
 }
 
-TEST_F(MiscellaneousCallsTest, RejectsUnsupportedCommands) {
+TEST_F(MiscellaneousCallsTest, RejectsCallsForUnknownCommand) {
   using Service = api::CommandService;
   api::CommandRequest request;
   request.set_id("a");
-  api::CommandResponse response;
-  for (const auto method : {&Service::Stub::GetCommand, &Service::Stub::KillShell,
-                            &Service::Stub::IdleNotebook, &Service::Stub::SetTensorboardPriority}) {
-    const grpc::Status status = Call(method, request, &response);
-    EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-    EXPECT_THAT(status.error_message(), HasSubstr("this cluster does not run"));
-  }
+  api::GetCommandResponse read;
+  grpc::Status status = Call(&Service::Stub::GetCommand, request, &read);
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("not found"));
+  api::KillShellResponse killed;
+  status = Call(&Service::Stub::KillShell, request, &killed);
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
 }
 
 TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {

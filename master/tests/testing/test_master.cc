@@ -97,6 +97,7 @@ void TestMaster::StartServer() {
   parts_.calls = calls_.get();
   parts_.allocations = &allocations_;
   parts_.life_signs = &life_signs_;
+  parts_.task_activity = &task_activity_;
   parts_.all_gather = &gather_;
   services_ = api::MakeServices(parts_);
   grpc::ServerBuilder builder;

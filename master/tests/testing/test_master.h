@@ -18,6 +18,7 @@
 #include "master/api/idempotency/idempotency_store.h"
 #include "master/api/services.h"
 #include "master/gc/gc_thread.h"
+#include "master/proxy/activity.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/faulty_store.h"
 #include "master/webhooks/deliverer.h"
@@ -53,6 +54,7 @@ class TestMaster {
   api::ServiceParts& parts() { return parts_; }
   // Set it before the first call.
   std::function<void(absl::StatusCode)>& on_call() { return on_call_; }
+  proxy::Activity& task_activity() { return task_activity_; }
   // The store through which the engine commits.
   store::FaultyStore& commits() { return commits_; }
   // The full names of all services, including the agent hub.
@@ -82,6 +84,7 @@ class TestMaster {
   live::ExperimentWatch watch_;
   api::AllGather gather_;
   live::LifeSigns life_signs_;
+  proxy::Activity task_activity_{&clock_};
   live::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   gc::GcThread gc_;

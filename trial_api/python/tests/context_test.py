@@ -7,13 +7,14 @@ import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 import det
 from det._errors import CheckpointError, MasterError
-from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _report
+from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _report, _storage
 from det.core._profiler import Machine, mean
 from event_files import points
 from fake_master import SERVICE, as_task, fake_master, refusal
@@ -493,6 +494,45 @@ class ClusterTest(unittest.TestCase):
             ],
             points(file),
         )
+
+    def test_stores_reported_metrics_while_the_script_runs(self):
+        stored = threading.Event()
+        copy = _storage.FolderStorage.copy_beside
+
+        def copy_and_tell(*arguments):
+            copy(*arguments)
+            stored.set()
+
+        folder = pathlib.Path(self.folder, "checkpoints/c/tensorboard/experiment/3/trial/7")
+        with mock.patch.object(_storage.FolderStorage, "copy_beside", copy_and_tell):
+            with det.core.init() as context:
+                context.train.report_training_metrics(1, {"loss": 2.0})
+                self.assertTrue(stored.wait(30))
+                [file] = folder.iterdir()
+                self.assertEqual([("Determined/loss", 1, 2.0)], points(file))
+                first, inode = file.stat().st_size, file.stat().st_ino
+                stored.clear()
+                context.train.report_training_metrics(2, {"loss": 1.0})
+                self.assertTrue(stored.wait(30))
+                self.assertEqual([file], list(folder.iterdir()))
+                self.assertGreater(file.stat().st_size, first)
+                self.assertEqual(inode, file.stat().st_ino)  # A reader may have it open.
+        self.assertEqual([1, 2], [step for _, step, _ in points(file)])
+
+    def test_stores_reported_metrics_of_a_failed_script(self):
+        with self.assertRaisesRegex(KeyError, "mine"), det.core.init() as context:
+            context.train.report_training_metrics(1, {"loss": 2.0})
+            raise KeyError("mine")
+        folder = pathlib.Path(self.folder, "checkpoints/c/tensorboard/experiment/3/trial/7")
+        [file] = folder.iterdir()
+        self.assertEqual([("Determined/loss", 1, 2.0)], points(file))
+
+    def test_other_users_may_store_event_files_of_other_experiments(self):
+        with det.core.init() as context:
+            context.train.report_training_metrics(1, {"loss": 2.0})
+        for folder in ("c", "c/tensorboard", "c/tensorboard/experiment"):
+            mode = pathlib.Path(self.folder, "checkpoints", folder).stat().st_mode
+            self.assertEqual(0o777, mode & 0o777, folder)
 
     def test_copies_no_metrics_when_event_files_are_uploaded_manually(self):
         with det.core.init(tensorboard_mode=det.core.TensorboardMode.MANUAL) as context:

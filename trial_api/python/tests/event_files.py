@@ -48,7 +48,7 @@ def points(path):
     found = []
     for event in map(dict, map(fields, records(path))):
         if 5 in event:
-            value = dict(fields(dict(fields(event[5]))[1]))
-            if 2 in value:
-                found.append((value[1].decode(), event[2], struct.unpack("<f", value[2])[0]))
+            for value in (dict(fields(data)) for _, data in fields(event[5])):
+                if 2 in value:
+                    found.append((value[1].decode(), event[2], struct.unpack("<f", value[2])[0]))
     return found

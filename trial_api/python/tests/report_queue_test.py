@@ -90,12 +90,14 @@ class ReportQueueTest(unittest.TestCase):
         earlier.add(METRICS + report(1))
         earlier.add(METRICS + report(2))
         earlier.close()
-        queue = self.queue()
+        heard = []
+        queue = self.queue(on_sent=lambda reports, earlier: heard.append((reports, earlier)))
         queue.add(METRICS, report(3))
         queue.close(wait=True)
         self.assertEqual(
             [(0, "training", 1), (0, "training", 2), (1, "training", 3)], self.master.reports()
         )
+        self.assertEqual([([report(1), report(2)], True), ([report(3)], False)], heard)
 
     def test_keeps_unsent_reports_for_the_next_attempt(self):
         self.master.unavailable = True
@@ -181,7 +183,7 @@ class ReportQueueTest(unittest.TestCase):
         stored, heard = self.refuse(2, 4), []
         # One batch, which is complete before the queue starts.
         self.leave(1, *(METRICS + report(step) for step in range(6)), CHECKPOINT + b'{"uuid": "u"}')
-        queue = self.queue(on_sent=heard.extend)
+        queue = self.queue(on_sent=lambda reports, _: heard.extend(reports))
         with self.assertRaisesRegex(MasterError, "steps are invalid"):
             queue.flush(30)
         self.assertEqual([0, 1, 3, 5], stored)

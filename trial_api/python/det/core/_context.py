@@ -27,18 +27,21 @@ from det.core._registry import ClusterRegistry, Registry
 from det.core._report_queue import ReportQueue, get_trial_owner, open_queue
 from det.core._searcher import SearcherContext
 from det.core._storage import FolderStorage, Storage, parse_storage_url
-from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
+from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, Selector, TrainContext
+from det.tensorboard._rank_files import add_rank
 
 _DEFAULT_CHECKPOINTS = "checkpoints"
 _OFF_CLUSTER = {"searcher": {"max_length": {"epochs": 1}}}  # Enough to test that a script runs.
 _LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")  # The levels of an alert.
+_CLOSE_TIMEOUT = 5.0  # Seconds for the event files of a failed script.
 _FOLDER_KEYS = {"shared_fs": "host_path", "directory": "container_path"}
 
 
 class TensorboardMode(enum.Enum):
     """When event files are uploaded.
 
-    AUTO: when the context closes; reported metrics are copied to an event file.
+    AUTO: after reports, at most once per second, and when the context closes; reported metrics are
+        written to event files.
     MANUAL: when the script calls upload_tensorboard_files().
     """
 
@@ -88,6 +91,7 @@ class Context:
         self.checkpoint = checkpoint
         self.profiler = ProfilerContext(train, enabled=queue is not None)
         self._tensorboard_mode = tensorboard_mode
+        self._selects_event_file: Selector | None = None  # None: all files are stored.
         self._master, self._queue, self._events = master, queue, events
         self._process = os.getpid()
         self._closed = False
@@ -132,10 +136,10 @@ class Context:
             },
         )
 
-    def _write_own_events(self) -> None:
-        """Tells the context that its user writes the reported metrics to event files itself."""
+    def _mirror_metrics(self, enabled: bool) -> None:
+        """Chooses whether reported metrics are written to event files, on the cluster."""
         if self._events is not None:
-            self._events.enabled = False
+            self._events.enabled = enabled
 
     def __enter__(self) -> Context:
         return self
@@ -180,26 +184,36 @@ class Context:
         try:
             if wait:
                 self.checkpoint.close()
-                if self._tensorboard_mode is TensorboardMode.AUTO:
-                    if self._queue is not None:
-                        self._queue.flush()  # What is sent is also in an event file.
-                    self._upload_event_files()
         finally:
-            if self._queue is not None:
-                self._queue.close(wait)
+            try:
+                if self._queue is not None:
+                    self._queue.close(wait)
+            finally:
+                # What was sent is then in an event file, also if the script has failed.
+                self._close_event_files(wait)
             self.preempt.close()
             if wait:  # Else the exit of the process closes them: the ranks that notice it are not the cause.
                 self.distributed.close()
 
-    def _upload_event_files(self) -> None:
-        """Uploads the event files; only warns if that fails.
-
-        The training is complete, and a restart of the trial would not help.
-        """
+    def _close_event_files(self, wait: bool) -> None:
+        if self._events is not None:
+            self._events.close(None if wait else _CLOSE_TIMEOUT)
+        if self._tensorboard_mode is not TensorboardMode.AUTO or not wait:
+            return
         try:
-            self.train.upload_tensorboard_files()
+            self._store_event_files()
         except (CheckpointError, OSError) as error:
+            # The training is complete, and a restart of the trial would not help.
             print(f"WARNING: cannot store event files: {error}", file=sys.stderr, flush=True)
+
+    def _store_event_files(self) -> None:
+        """Stores the changed event files of this rank.
+
+        Raises:
+            CheckpointError: The files cannot be stored.
+        """
+        mangler = add_rank if self.distributed.rank else None
+        self.train.upload_tensorboard_files(self._selects_event_file, mangler)
 
 
 def init(
@@ -337,12 +351,14 @@ def _on_cluster(
         pathlib.Path(info.run_dir, "checkpoints") if info.run_dir else None,
     )
     event_files = pathlib.Path(info.run_dir or ".", "tensorboard", f"rank-{distributed.rank}")
-    mirrors = tensorboard_mode is TensorboardMode.AUTO
-    events = MetricEvents(event_files) if mirrors else None
-    queue = _queue(info, events) if distributed.is_chief else None
     tensorboard = (
         f"{info.cluster_id}/tensorboard/experiment/{trial.experiment_id}/trial/{trial.trial_id}"
     )
+    events = None
+    if tensorboard_mode is TensorboardMode.AUTO and distributed.is_chief:
+        resumed_at = trial.steps_completed if trial.trial_run_id > 1 else None
+        events = MetricEvents(event_files, lambda: train.upload_tensorboard_files(), resumed_at)
+    queue = _queue(info, events) if distributed.is_chief else None
     train = ClusterTrain(
         trial,
         info.allocation_id,
@@ -384,7 +400,7 @@ def _on_cluster(
 
 def _queue(info: ClusterInfo, events: MetricEvents | None) -> ReportQueue:
     try:
-        return open_queue(info, _end, events.write if events else None)
+        return open_queue(info, _end, events.add if events else None)
     except BlockingIOError:
         raise RuntimeError(
             "another context of this attempt is open: rank 0 is one process, which may have one "

@@ -15,7 +15,7 @@ import os
 import pathlib
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Callable, Protocol, TypeVar, cast
 
@@ -41,6 +41,8 @@ _NO_AZURE_IDENTITY = (
     "no credentials for Azure Blob Storage: set connection_string or credential in "
     "checkpoint_storage, or AZURE_STORAGE_KEY, or give this machine an identity"
 )
+# The size in bytes of an object, and a text that changes with its content.
+Stamp = tuple[int, str]
 _T = TypeVar("_T")
 
 
@@ -63,8 +65,8 @@ class FileSystem(Protocol):
         """Downloads an object into a local file."""
         ...
 
-    def find(self, path: str) -> Sequence[str]:
-        """Lists the objects below a path."""
+    def find(self, path: str, *, detail: bool) -> Mapping[str, JsonMapping]:
+        """Describes the objects below a path, if `detail` is true."""
         ...
 
     def info(self, path: str) -> JsonMapping:
@@ -154,16 +156,32 @@ class ObjectStore:
             return False
         return True
 
+    def get_range(self, key: str, start: int, end: int) -> bytes:
+        """Returns the bytes of an object from start to end. Raises ObjectNotFound."""
+        return bytes(
+            self._run(f"read {key}", lambda fs: fs.cat_file(self._path(key), start=start, end=end))
+        )
+
     def list(self, prefix: str) -> list[str]:
         """Returns the keys below a prefix that ends with a slash, in order."""
+        return sorted(self.describe(prefix))
+
+    def describe(self, prefix: str) -> dict[str, Stamp]:
+        """Returns the size and version of each object below a prefix that ends with a slash."""
         start = len(self._bucket) + 1
         try:
-            found = self._run(f"list {prefix}", lambda fs: fs.find(self._path(prefix.rstrip("/"))))
+            found = self._run(
+                f"list {prefix}", lambda fs: fs.find(self._path(prefix.rstrip("/")), detail=True)
+            )
         except ObjectNotFound:
-            return []
+            return {}
         if not found:
             self._check_bucket()
-        return sorted(path[start:] for path in found if path[start:].startswith(prefix))
+        return {
+            path[start:]: (int(info.get("size") or 0), _get_version(info))
+            for path, info in found.items()
+            if path[start:].startswith(prefix)
+        }
 
     def remove(self, key: str) -> None:
         """Removes an object if it is there."""
@@ -400,6 +418,13 @@ def get_prefix(config: JsonMapping) -> str:
     """Returns what all keys of a checkpoint_storage begin with: empty, or ending with a slash."""
     prefix = str(config.get("prefix") or "")
     return prefix + "/" if prefix and not prefix.endswith("/") else prefix
+
+
+def _get_version(info: JsonMapping) -> str:
+    for name in ("ETag", "etag", "LastModified", "last_modified", "updated"):
+        if info.get(name):
+            return str(info[name])
+    return ""
 
 
 def _import(module: str, extra: str) -> ModuleType:

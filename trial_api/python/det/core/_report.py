@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import marshal
 import sys
 import time
@@ -104,6 +105,17 @@ def pack(
 def unpack(packed: bytes) -> bytes:
     """Returns the JSON of a packed report."""
     return packed if packed[:1] == b"{" else _text(*marshal.loads(packed)).encode()
+
+
+def read(packed: bytes) -> tuple[str, int, float, Metrics, list[Metrics]]:
+    """Returns the group, steps, time in seconds since 1970, metrics and batch metrics of a report."""
+    if packed[:1] != b"{":
+        group, steps_completed, nanoseconds, metrics = marshal.loads(packed)
+        return group, steps_completed, nanoseconds // 1000 / 1e6, metrics, []
+    report = json.loads(packed)
+    seconds = datetime.datetime.fromisoformat(report["reportTime"]).timestamp()
+    batches = report.get("batchMetrics", [])
+    return report["group"], report["stepsCompleted"], seconds, report["metrics"], batches
 
 
 def _text(

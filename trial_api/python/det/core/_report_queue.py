@@ -46,7 +46,8 @@ class ReportQueue:
         limit: The maximum size on disk in bytes.
         on_over: Called on the sending thread if the master has ended this attempt.
         close_timeout: The seconds for which close() tries to send without `wait`.
-        on_sent: Called on the sending thread with the metrics that the master has received, packed.
+        on_sent: Called on the sending thread with the metrics that the master has received, packed,
+            and whether they are an earlier attempt's; empty after a checkpoint.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class ReportQueue:
         limit: int = 64 << 20,
         on_over: Callable[[RunIsOver], None] | None = None,
         close_timeout: float = _CLOSE_TIMEOUT,
-        on_sent: Callable[[list[bytes]], None] | None = None,
+        on_sent: Callable[[list[bytes], bool], None] | None = None,
     ) -> None:
         self._master = master
         master.retry_proxy_errors = True  # An answer of a proxy says nothing about the reports.
@@ -231,14 +232,10 @@ class ReportQueue:
             self._changed.notify_all()
         return bool(records)
 
-    def _tell_sent(self, records: list[bytes]) -> None:
-        if self._on_sent is None:
-            return
-        try:
-            self._on_sent([record[1:] for record in records if record[:1] != CHECKPOINT])
-        except OSError as error:
-            _log(f"WARNING: metrics are no longer copied to event files: {error}")
-            self._on_sent = None
+    def _tell_sent(self, records: list[bytes], earlier: bool = False) -> None:
+        if self._on_sent is not None:
+            metrics = [record[1:] for record in records if record[:1] != CHECKPOINT]
+            self._on_sent(metrics, earlier)
 
     def _front(self, outbox: Outbox) -> list[bytes]:
         """Returns the records to send in the next call."""
@@ -316,7 +313,7 @@ class ReportQueue:
         try:
             while len(left) and not self._stopping:
                 records = self._front(left)
-                if self._send(records, run, warn, lambda _: None)[0]:
+                if self._send(records, run, warn, lambda sent: self._tell_sent(sent, True))[0]:
                     left.remove_front(len(records))
         except RunIsOver:
             raise
@@ -362,7 +359,7 @@ def get_trial_folder(info: ClusterInfo) -> str:
 def open_queue(
     info: ClusterInfo,
     on_over: Callable[[RunIsOver], None] | None = None,
-    on_sent: Callable[[list[bytes]], None] | None = None,
+    on_sent: Callable[[list[bytes], bool], None] | None = None,
 ) -> ReportQueue:
     """Opens the queue of the run of this process.
 

@@ -316,13 +316,32 @@ def placed(source: pathlib.Path, place: Place) -> Iterator[tuple[pathlib.Path, p
 
 
 def copy_changed(path: pathlib.Path, to: pathlib.Path) -> None:
-    """Copies a file that has another size or is newer; the copy is replaced at once."""
+    """Copies a file that has another size or is newer; the copy is replaced at once.
+
+    An event file only grows, so what is new is added to its copy, which a reader may have open.
+    """
     if to.exists() and _same(path, to):
         return
-    to.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(to.parent)
+    if "tfevents" in path.name and to.exists() and to.stat().st_size < path.stat().st_size:
+        with open(path, "rb") as source, open(to, "ab") as copy:
+            source.seek(copy.tell())
+            shutil.copyfileobj(source, copy)
+        return
     aside = to.with_name(f".{to.name}.{os.getpid()}")
     shutil.copy2(path, aside)
     os.replace(aside, to)
+
+
+def _make_folder(folder: pathlib.Path) -> None:
+    """Creates a directory in which tasks of other users can write, too."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        try:
+            folder.mkdir()
+            folder.chmod(0o777)
+        except FileExistsError:
+            pass  # Another rank has created it.
 
 
 def _same(one: pathlib.Path, other: pathlib.Path) -> bool:

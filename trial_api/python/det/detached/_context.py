@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
+import threading
 import uuid as uuids
 from collections.abc import Mapping
 
@@ -20,9 +21,11 @@ from det.core import (
     SearcherContext,
     TensorboardMode,
     _json,
+    _report,
 )
 from det.core._checkpoint import CheckpointContext
 from det.core._context import make_storage
+from det.core._metric_events import MetricEvents
 from det.core._registry import Registry
 from det.core._storage import Files, Storage
 from det.core._train import Mangler, PrintedTrain, Selector
@@ -115,7 +118,7 @@ def open_context(
     session = connect()
     info = _make_info(run, session, experiment)
     storage = make_storage(section, f"detached-{run.trial_id}-{info.cluster_id}")
-    train = DetachedTrain(run, session, info, distributed, storage)
+    train = DetachedTrain(run, session, info, distributed, storage, tensorboard_mode)
     return DetachedContext(
         run,
         info,
@@ -183,7 +186,16 @@ class DetachedContext(Context):
         checkpoint: CheckpointContext,
         tensorboard_mode: TensorboardMode,
     ) -> None:
-        super().__init__(info, distributed, train, searcher, preempt, checkpoint, tensorboard_mode)
+        super().__init__(
+            info,
+            distributed,
+            train,
+            searcher,
+            preempt,
+            checkpoint,
+            tensorboard_mode,
+            events=train.events,
+        )
         self._run, self._state = run, ""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -202,7 +214,11 @@ class DetachedContext(Context):
 
 
 class DetachedTrain(PrintedTrain):
-    """Reports through a run."""
+    """Reports through a run.
+
+    Attributes:
+        events: Writes the reported metrics to event files; None if that is not wanted.
+    """
 
     def __init__(
         self,
@@ -211,6 +227,7 @@ class DetachedTrain(PrintedTrain):
         info: ClusterInfo,
         distributed: DistributedContext,
         storage: Storage,
+        tensorboard_mode: TensorboardMode,
     ) -> None:
         super().__init__(distributed.is_chief, distributed.rank)
         assert info.trial is not None
@@ -222,11 +239,20 @@ class DetachedTrain(PrintedTrain):
         )
         # Several processes of a machine must not share it.
         self._tensorboard = pathlib.Path(run.spool.folder, "tensorboard")
+        self._uploading = threading.Lock()
+        self.events: MetricEvents | None = None
+        if tensorboard_mode is TensorboardMode.AUTO and distributed.is_chief:
+            resumed_at = trial.steps_completed if trial.trial_run_id > 1 else None
+            self.events = MetricEvents(
+                self._tensorboard, lambda: self.upload_tensorboard_files(), resumed_at
+            )
 
     def _write(
         self, group: str, steps: int, metrics: Metrics, batch_metrics: list[Metrics] | None
     ) -> None:
         self._run.add_metrics(group, steps, metrics, batch_metrics)
+        if self.events is not None:
+            self.events.add([_report.pack(group, steps, metrics, batch_metrics)])
 
     def report_progress(self, progress: float) -> None:
         if self._chief:
@@ -265,7 +291,8 @@ class DetachedTrain(PrintedTrain):
                 return None
             return path if mangler is None else pathlib.Path(mangler(path, self._rank))
 
-        self._storage.copy_beside(self._tensorboard, self._place, place)
+        with self._uploading:
+            self._storage.copy_beside(self._tensorboard, self._place, place)
 
     def flush(self) -> None:
         self._run.flush()

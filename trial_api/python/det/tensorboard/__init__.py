@@ -6,6 +6,8 @@ writer.add_scalar("loss", 0.5, step)
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import os
 import pathlib
@@ -13,6 +15,7 @@ import socket
 import struct
 import threading
 import time
+import uuid
 from collections.abc import Mapping
 from typing import SupportsFloat
 
@@ -20,6 +23,7 @@ _POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected.
 _MASK = 0xA282EAD8
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # Protobuf's wire types.
 _FLUSH_SECONDS = 30.0
+_numbers = itertools.count()  # Numbers the files of this process in the order of their creation.
 
 
 def _make_table() -> list[int]:
@@ -36,9 +40,9 @@ _TABLE = _make_table()
 
 def crc32c(data: bytes) -> int:
     """Returns the CRC-32C checksum."""
-    crc = 0xFFFFFFFF
+    crc, table = 0xFFFFFFFF, _TABLE
     for byte in data:
-        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
     return crc ^ 0xFFFFFFFF
 
 
@@ -50,10 +54,13 @@ def masked_crc(data: bytes) -> int:
 
 def record(data: bytes) -> bytes:
     """Returns a TFRecord frame: the length, its checksum, the bytes and their checksum."""
-    length = struct.pack("<Q", len(data))
-    return (
-        length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
-    )
+    return _header(len(data)) + data + struct.pack("<I", masked_crc(data))
+
+
+@functools.lru_cache(maxsize=1024)
+def _header(size: int) -> bytes:
+    length = struct.pack("<Q", size)
+    return length + struct.pack("<I", masked_crc(length))
 
 
 class EventWriter:
@@ -71,8 +78,9 @@ class EventWriter:
     def __init__(self, folder: str | os.PathLike[str], purge_step: int | None = None) -> None:
         path = pathlib.Path(folder)
         path.mkdir(parents=True, exist_ok=True)
+        # TensorBoard reads the files of a directory in the order of their names.
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}"
-        self.path = path / f"{name}.{id(self):x}"
+        self.path = path / f"{name}.{next(_numbers):04d}.{uuid.uuid4().hex[:8]}"
         self._lock = threading.Lock()
         self._flushed = time.monotonic()
         self._file = open(self.path, "ab")
@@ -90,21 +98,26 @@ class EventWriter:
             value: A number, also of numpy or torch; stored as a float32.
             step: The step.
         """
-        point = _text(1, tag) + _key(2, _FIXED32) + _float32(value)
-        self._write(_message(5, _message(1, point)), step)
+        self._write(_message(5, _message(1, _point(tag, value))), step)
 
-    def add_scalars(self, values: Mapping[str, SupportsFloat], step: int) -> None:
+    def add_scalars(
+        self, values: Mapping[str, SupportsFloat], step: int, wall_time: float | None = None
+    ) -> None:
         """Adds a value to each of several series.
 
         Args:
             values: The values by the names of the series; values that are not numbers are ignored.
             step: The step.
+            wall_time: The time in seconds since 1970; None: now.
         """
+        points = []
         for tag, value in values.items():
             try:
-                self.add_scalar(tag, value, step)
+                points.append(_message(1, _point(tag, value)))
             except (TypeError, ValueError):
                 continue
+        if points:
+            self._write(_message(5, b"".join(points)), step, wall_time)
 
     def add_text(self, tag: str, text: str, step: int) -> None:
         """Adds text, which TensorBoard shows as Markdown.
@@ -137,14 +150,23 @@ class EventWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, body: bytes, step: int) -> None:
-        event = _key(1, _FIXED64) + struct.pack("<d", time.time())
+    def _write(self, body: bytes, step: int, wall_time: float | None = None) -> None:
+        event = _key(1, _FIXED64) + struct.pack("<d", wall_time or time.time())
         event += _key(2, _VARINT) + _varint(step) + body
         with self._lock:
             self._file.write(record(event))
             late = time.monotonic() - self._flushed > _FLUSH_SECONDS
         if late:
             self.flush()
+
+
+def _point(tag: str, value: SupportsFloat) -> bytes:
+    return _tag(tag) + _float32(value)
+
+
+@functools.lru_cache(maxsize=1024)
+def _tag(tag: str) -> bytes:
+    return _text(1, tag) + _key(2, _FIXED32)
 
 
 def _float32(value: SupportsFloat) -> bytes:
@@ -155,6 +177,7 @@ def _float32(value: SupportsFloat) -> bytes:
         return struct.pack("<f", math.inf if value > 0 else -math.inf)  # type: ignore[operator]
 
 
+@functools.lru_cache(maxsize=64)
 def _key(field: int, wire_type: int) -> bytes:
     return _varint(field << 3 | wire_type)
 

@@ -45,7 +45,7 @@ class RecordingTrain(core.TrainContext):
             self._tensorboard = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         return pathlib.Path(self._tensorboard)
 
-    def upload_tensorboard_files(self):
+    def upload_tensorboard_files(self, selector=None, mangler=None):
         pass
 
 

@@ -16,6 +16,10 @@ interface Props {
   more?: ReactNode;
   /** Why the form cannot be submitted. */
   problem?: unknown;
+  /** Whether the form cannot be submitted for a reason that `more` shows. */
+  isBlocked?: boolean;
+  /** Called with all values when the user changes one. */
+  onChange?: (values: Values) => void;
   /**
    * Submits the form. An error is shown and the dialog stays open; a returned string is the address to go to.
    * `changed` contains only the values that differ from the initial ones: sending only these does not
@@ -42,7 +46,8 @@ function settle(fields: readonly Field[], values: Values): Values {
 
 /** A modal form, open while mounted. */
 export function FormDialog(props: Props) {
-  const { title, verb, fields, children, more, problem, onSubmit, onClose } = props;
+  const { title, verb, fields, children, more, problem, isBlocked = false } = props;
+  const { onChange, onSubmit, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   // Keep the initial values: `fields` may change with updates that the user has not seen.
@@ -63,9 +68,14 @@ export function FormDialog(props: Props) {
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
+  const change = (name: string, value: string) => {
+    const next = { ...values, [name]: value };
+    setValues(next);
+    onChange?.(settle(fields, next));
+  };
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (!send.isPending) send.mutate(shown);
+    if (!send.isPending && !isBlocked) send.mutate(shown);
   };
   return (
     <dialog ref={dialog} className={styles.dialog} aria-labelledby={heading} onClose={onClose}>
@@ -80,7 +90,7 @@ export function FormDialog(props: Props) {
               field={field}
               options={getOptions(field, shown)}
               value={shown[field.name] ?? ""}
-              onChange={(value) => setValues((now) => ({ ...now, [field.name]: value }))}
+              onChange={(value) => change(field.name, value)}
             />
           ))}
         {more}
@@ -93,7 +103,7 @@ export function FormDialog(props: Props) {
           <button
             type="submit"
             className="primary"
-            disabled={send.isPending || problem !== undefined}
+            disabled={send.isPending || problem !== undefined || isBlocked}
           >
             {verb}
           </button>

@@ -19,6 +19,7 @@ export interface RailItem extends NavItem {
 export const navItems: RailItem[] = [
   { to: paths.home, label: "Home", icon: "home", key: "h" },
   { to: paths.experiments, label: "Experiments", icon: "experiments", key: "e" },
+  { to: paths.tasks, label: "Tasks", icon: "tasks", key: "i" },
   { to: paths.cluster, label: "Cluster", icon: "cluster", key: "c" },
   { to: paths.models, label: "Models", icon: "models", key: "m" },
   { to: paths.workspaces, label: "Workspaces", icon: "workspaces", key: "w" },

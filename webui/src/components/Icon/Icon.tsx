@@ -6,6 +6,7 @@ const shapes = {
   logo: <path d="M8 1.5 14.5 8 8 14.5 1.5 8Z" fill="currentColor" />,
   home: <path d="M2 7.5 8 2.5l6 5M3.5 6.5v7h9v-7M6.5 13.5v-4h3v4" />,
   experiments: <path d="M6 2h4M6.75 2v4.5L2.5 14h11L9.25 6.5V2M4.75 10.5h6.5" />,
+  tasks: <path d="M2 2.5h12v11H2ZM4.5 6l2 2-2 2M8 10.5h3.5" />,
   cluster: (
     <path d="M2.5 2.5h11v4.5h-11ZM2.5 9h11v4.5h-11ZM5 4.75h.5M5 11.25h.5M8 4.75h3M8 11.25h3" />
   ),

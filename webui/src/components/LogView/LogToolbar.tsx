@@ -3,9 +3,10 @@ import { Download } from "../Download/Download";
 import { toLineUrl } from "./Line";
 import styles from "./LogView.module.css";
 import { readText } from "./readText";
+import type { LogSource } from "./source";
 
 interface Props {
-  trialId: number;
+  source: LogSource;
   follow: boolean;
   isFollowing: boolean;
   /** The ID of the selected line, or "". */
@@ -23,7 +24,7 @@ interface Props {
 
 /** Jumps to the ends and the errors of a log; actions on the selected line. */
 export function LogToolbar(props: Props) {
-  const { trialId, follow, isFollowing, selected, status, onStart, onEnd, onError } = props;
+  const { source, follow, isFollowing, selected, status, onStart, onEnd, onError } = props;
   return (
     <div className={styles.moves} role="toolbar" aria-label="Log navigation">
       <button type="button" onClick={onStart}>
@@ -57,8 +58,8 @@ export function LogToolbar(props: Props) {
       )}
       <Download
         label="Download"
-        name={`trial-${trialId}.log`}
-        read={(signal, onBytes) => readText(trialId, signal, onBytes)}
+        name={source.file}
+        read={(signal, onBytes) => readText(source.path, signal, onBytes)}
       />
       <span role="status" className={styles.status}>
         {status || (isFollowing ? "Following" : "")}

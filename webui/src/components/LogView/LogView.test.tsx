@@ -5,6 +5,7 @@ import { createMemoryRouter, RouterProvider } from "react-router";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { giveSize } from "@/testing/pages";
 import { LogView } from "./LogView";
+import { trialLog } from "./source";
 import type { LogLine } from "./window";
 
 const zone = process.env.TZ;
@@ -37,7 +38,7 @@ function show(lines: LogLine[], at = "/") {
     return Promise.resolve(new Response(searchParams.has("follow") ? "" : text));
   });
   const router = createMemoryRouter(
-    [{ path: "/", element: <LogView trialId={5} follow={false} /> }],
+    [{ path: "/", element: <LogView source={trialLog(5)} follow={false} /> }],
     { initialEntries: [at] },
   );
   render(

@@ -11,11 +11,12 @@ import { hasFilters, leavesGaps, NO_FILTERS, readFilters, writeFilters } from ".
 import { Line } from "./Line";
 import styles from "./LogView.module.css";
 import { LogToolbar } from "./LogToolbar";
+import type { LogSource } from "./source";
 import { useLog } from "./useLog";
 import { findErrorEdge, findLine } from "./window";
 
 interface Props {
-  trialId: number;
+  source: LogSource;
   /** Whether more lines may arrive. */
   follow: boolean;
 }
@@ -27,15 +28,15 @@ const NEAR = 40;
 const MAX_PORTIONS = 10;
 
 /**
- * The log of a trial, of any length: a window of it is kept and the rest is read on scrolling. The address
+ * A log of any length: a window of it is kept and the rest is read on scrolling. The address
  * keeps the filters and the selected line (`line`).
  */
-export function LogView({ trialId, follow }: Props) {
+export function LogView({ source, follow }: Props) {
   const [params, setParams] = useSearchParams();
   const filters = readFilters(params);
   const search = params.toString();
   const [selected, setSelected] = useParam("line");
-  const log = useLog(trialId, filters, follow, selected || undefined);
+  const log = useLog(source.path, filters, follow, selected || undefined);
   // The lines as a terminal shows them; progress bars overwrite theirs.
   const hasGaps = leavesGaps(filters);
   const lines = useMemo(() => foldLines(log.lines, hasGaps), [log.lines, hasGaps]);
@@ -141,7 +142,7 @@ export function LogView({ trialId, follow }: Props) {
         onFilters={(next) => setParams(writeFilters(params, next), { replace: true })}
       />
       <LogToolbar
-        trialId={trialId}
+        source={source}
         follow={follow}
         selected={selected}
         search={search}
@@ -157,7 +158,7 @@ export function LogView({ trialId, follow }: Props) {
       />
       {log.error && <ErrorPanel error={log.error} />}
       {lines.length === 0 && log.hasEnd && (
-        <EmptyState command={`det trial logs -f ${trialId}`}>
+        <EmptyState command={source.command}>
           {hasFilters(filters) ? "No lines match the filter." : "No log lines yet."}
         </EmptyState>
       )}
@@ -173,7 +174,7 @@ export function LogView({ trialId, follow }: Props) {
         tabIndex={0}
         role="log"
         aria-live="off"
-        aria-label={`Log of trial ${trialId}`}
+        aria-label={`Log of ${source.label}`}
       >
         <div className={styles.all} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ index, start }) => {

@@ -69,8 +69,8 @@ export interface LogRange {
   isError?: boolean;
 }
 
-/** The API path of a trial's log. */
-export function logPath(trialId: number, filters: LogFilters, range: LogRange): string {
+/** The API path of a range of the log at `path`. */
+export function logPath(path: string, filters: LogFilters, range: LogRange): string {
   const from = range.isError ? LEVELS.indexOf("ERROR") : LEVELS.indexOf(filters.level as "INFO");
   const time = (text: string) =>
     text && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined;
@@ -87,5 +87,5 @@ export function logPath(trialId: number, filters: LogFilters, range: LogRange): 
     limit: range.limit,
     follow: range.follow,
   });
-  return `/api/v1/trials/${trialId}/logs?${query}`;
+  return `${path}?${query}`;
 }

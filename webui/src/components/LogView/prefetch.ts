@@ -9,9 +9,9 @@ export const PORTION = 500;
 // Prefetched lines are used by their page or dropped; newer lines follow by the stream.
 const FRESH = 5000; // ms
 
-/** A portion of a log, newest first if requested. */
-export function portionQuery(trialId: number, filters: LogFilters, range: LogRange) {
-  const path = logPath(trialId, filters, range);
+/** A portion of the log at a path, newest first if requested. */
+export function portionQuery(log: string, filters: LogFilters, range: LogRange) {
+  const path = logPath(log, filters, range);
   return queryOptions({
     queryKey: ["log", path],
     staleTime: FRESH,
@@ -33,9 +33,9 @@ export const rangesAround = (id: string): [LogRange, LogRange] => [
  * Prefetches what the log at this address shows first. The page repeats failed requests and shows their
  * errors.
  */
-export function prefetchLog(client: QueryClient, trialId: number, params: URLSearchParams) {
+export function prefetchLog(client: QueryClient, path: string, params: URLSearchParams) {
   const line = params.get("line");
   for (const range of line ? rangesAround(line) : [END]) {
-    client.query(portionQuery(trialId, readFilters(params), range)).catch(() => undefined);
+    client.query(portionQuery(path, readFilters(params), range)).catch(() => undefined);
   }
 }

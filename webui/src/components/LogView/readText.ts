@@ -5,15 +5,15 @@ import { logPath, NO_FILTERS } from "./filters";
 import { foldLines } from "./fold";
 import type { LogLine } from "./window";
 
-/** Reads the log of a trial as plain text: with times and ranks, without colours and overwritten lines. */
+/** Reads the log at `path` as plain text: with times and ranks, without colours and overwritten lines. */
 export async function readText(
-  trialId: number,
+  path: string,
   signal: AbortSignal,
   onBytes: (bytes: number) => void,
 ): Promise<Blob> {
   const lines: LogLine[] = [];
   let bytes = 0;
-  for await (const line of streamMessages<LogLine>(logPath(trialId, NO_FILTERS, {}), signal)) {
+  for await (const line of streamMessages<LogLine>(logPath(path, NO_FILTERS, {}), signal)) {
     lines.push(line);
     bytes += line.log?.length ?? 0;
     if (lines.length % 1000 === 0) onBytes(bytes);

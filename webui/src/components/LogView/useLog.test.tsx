@@ -30,10 +30,13 @@ it("shows the last lines of a trial when they arrive after its end", async () =>
     }),
   );
   const filters = readFilters(new URLSearchParams());
-  const { result, rerender } = renderHook(({ follow }) => useLog(5, filters, follow), {
-    initialProps: { follow: true },
-    wrapper: within(new QueryClient()),
-  });
+  const { result, rerender } = renderHook(
+    ({ follow }) => useLog("/api/v1/trials/5/logs", filters, follow),
+    {
+      initialProps: { follow: true },
+      wrapper: within(new QueryClient()),
+    },
+  );
   const ids = () => result.current.lines.map((line) => line.id);
   await waitFor(() => expect(stream).toBeDefined());
   send("2");
@@ -58,13 +61,16 @@ it.each(["", "line=7", "level=ERROR&line=7"])(
     });
     const client = new QueryClient();
     const params = new URLSearchParams(at);
-    prefetchLog(client, 5, params);
+    prefetchLog(client, "/api/v1/trials/5/logs", params);
     const ahead = requests.length;
     expect(ahead).toBe(params.has("line") ? 2 : 1);
     const line = params.get("line") ?? undefined;
-    const { result } = renderHook(() => useLog(5, readFilters(params), false, line), {
-      wrapper: within(client),
-    });
+    const { result } = renderHook(
+      () => useLog("/api/v1/trials/5/logs", readFilters(params), false, line),
+      {
+        wrapper: within(client),
+      },
+    );
     await waitFor(() => expect(result.current.lines.at(-1)?.id).toBe("7"));
     expect(requests.slice(ahead).filter((url) => !url.includes("follow"))).toEqual([]);
   },
@@ -74,9 +80,12 @@ it("shows errors of prefetched and direct reads", async () => {
   const refusal = { error: { reason: "NotFound", error: "no trial 5" } };
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json(refusal, { status: 404 })));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  prefetchLog(client, 5, new URLSearchParams());
-  const { result } = renderHook(() => useLog(5, readFilters(new URLSearchParams()), false), {
-    wrapper: within(client),
-  });
+  prefetchLog(client, "/api/v1/trials/5/logs", new URLSearchParams());
+  const { result } = renderHook(
+    () => useLog("/api/v1/trials/5/logs", readFilters(new URLSearchParams()), false),
+    {
+      wrapper: within(client),
+    },
+  );
   await waitFor(() => expect(result.current.error?.message).toContain("no trial 5"));
 });

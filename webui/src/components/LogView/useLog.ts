@@ -10,7 +10,7 @@ import { append, EMPTY, makeWindow, prepend, type LogLine, type LogWindow } from
 // ms between updates with new lines
 const FRAME = 100;
 
-/** A window of a trial's log, with functions to move it. */
+/** A window of a log, with functions to move it. */
 export interface Log extends LogWindow {
   error: Error | null;
   /** Whether lines are being read: a regular expression in a long log takes seconds. */
@@ -24,11 +24,11 @@ export interface Log extends LogWindow {
 }
 
 /**
- * The lines of a trial's log near a position; at the end also new lines.
+ * The lines of the log at `path` near a position; at the end also new lines.
  *
  * @param at the ID of the selected line; the end if undefined.
  */
-export function useLog(trialId: number, filters: LogFilters, follow: boolean, at?: string): Log {
+export function useLog(path: string, filters: LogFilters, follow: boolean, at?: string): Log {
   const [shown, setShown] = useState<LogWindow>(EMPTY);
   const [error, setError] = useState<Error | null>(null);
   const [isReading, setReading] = useState(false);
@@ -43,21 +43,21 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     async (range: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal ?? new AbortController().signal;
       const parsed = JSON.parse(name) as LogFilters;
-      const lines = await readMessages<LogLine>(logPath(trialId, parsed, range), signal);
+      const lines = await readMessages<LogLine>(logPath(path, parsed, range), signal);
       return range.isDescending ? lines.reverse() : lines;
     },
-    [trialId, name],
+    [path, name],
   );
   // Same as `read`, but uses prefetched lines.
   const readFirst = useCallback(
     async (range: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal;
       const parsed = JSON.parse(name) as LogFilters;
-      const lines = await client.query(portionQuery(trialId, parsed, range));
+      const lines = await client.query(portionQuery(path, parsed, range));
       signal?.throwIfAborted();
       return range.isDescending ? [...lines].reverse() : lines;
     },
-    [client, trialId, name],
+    [client, path, name],
   );
   // One move at a time; a jump cancels a move in progress, whose result is dropped.
   const move = useCallback(async (act: () => Promise<void>, isJump = false) => {
@@ -127,7 +127,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
 
   const { first: firstId, last: lastId } = shown;
   const latestLastId = useLatest(lastId);
-  // The last lines arrive after the trial has reached its final state; the master then ends the stream.
+  // The last lines arrive after the task has reached its final state; the master then ends the stream.
   const follows = shown.hasEnd && (follow || !isOver);
   useEffect(() => {
     if (!follows) return;
@@ -142,11 +142,11 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     };
     // A new connection resumes after the last line: a log may be long.
     let newest = latestLastId.current;
-    const path = () => {
+    const nextPath = () => {
       const range = { follow: true, ...(newest !== undefined && { afterId: newest }) };
-      return logPath(trialId, JSON.parse(name) as LogFilters, range);
+      return logPath(path, JSON.parse(name) as LogFilters, range);
     };
-    void watch<LogLine>(path, ender.signal, {
+    void watch<LogLine>(nextPath, ender.signal, {
       onMessage: (line) => {
         newest = line.id ?? newest;
         waiting.push(line);
@@ -160,7 +160,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       clearTimeout(timer);
       if (waiting.length > 0) flush();
     };
-  }, [follows, trialId, name, hasGaps, latestLastId]);
+  }, [follows, path, name, hasGaps, latestLastId]);
 
   return {
     ...shown,

@@ -74,7 +74,7 @@ describe("filters", () => {
       since: "",
       until: "soon",
     };
-    expect(logPath(4, filters, { afterId: "9", limit: 10 })).toBe(
+    expect(logPath("/api/v1/trials/4/logs", filters, { afterId: "9", limit: 10 })).toBe(
       "/api/v1/trials/4/logs?levels=LOG_LEVEL_ERROR&levels=LOG_LEVEL_CRITICAL&rankIds=0&searchText=oom&enableRegex=true&afterId=9&limit=10",
     );
   });

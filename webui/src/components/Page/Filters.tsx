@@ -31,6 +31,35 @@ export function ParamCheck({ name, label }: { name: string; label: string }) {
   );
 }
 
+/** A choice that the address keeps; the first option shows all rows. */
+export function ParamSelect({
+  name,
+  label,
+  options,
+}: {
+  name: string;
+  label: string;
+  options: readonly (readonly [value: string, label: string])[];
+}) {
+  const [value, setValue] = useParam(name);
+  const isKnown = options.some(([each]) => each === value);
+  return (
+    <select
+      className={styles.select}
+      aria-label={label}
+      value={value}
+      onChange={(event) => setValue(event.target.value)}
+    >
+      {options.map(([each, words]) => (
+        <option key={each} value={each}>
+          {words}
+        </option>
+      ))}
+      {!isKnown && <option value={value}>{value}</option>}
+    </select>
+  );
+}
+
 /** The number of rows. */
 export function Count({ children }: { children: React.ReactNode }) {
   return (

@@ -14,6 +14,7 @@ test("finds entries by substring, letters and ID", () => {
   expect(labels("")).toEqual([
     "Home",
     "Experiments",
+    "Tasks",
     "Cluster",
     "Models",
     "Workspaces",

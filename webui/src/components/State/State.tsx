@@ -27,6 +27,13 @@ const kinds: Record<string, Kind> = {
   FAILED: "failed",
 };
 
+// The states of an allocation in the words of the pages.
+const names: Record<string, string> = {
+  TERMINATING: "STOPPING",
+  TERMINATED: "ENDED",
+  WAITING: "STARTING",
+};
+
 /** "STATE_STOPPING_KILLED" becomes "Stopping (killed)". */
 function toWords(name: string): string {
   const words = name.toLowerCase().split("_");
@@ -36,9 +43,10 @@ function toWords(name: string): string {
   return first === "stopping" ? `${capital} (${rest.join(" ")})` : [capital, ...rest].join(" ");
 }
 
-/** The state of an experiment, trial, checkpoint or delivery: symbol, word and colour. */
+/** The state of an experiment, trial, other task, checkpoint or delivery: symbol, word and colour. */
 export function State({ state }: { state: string | undefined }) {
-  const name = (state ?? "").replace(/^(TRIAL_)?STATE_/, "") || "UNSPECIFIED";
+  const own = (state ?? "").replace(/^(TRIAL_|GENERIC_TASK_)?STATE_/, "") || "UNSPECIFIED";
+  const name = names[own] ?? own;
   const kind = kinds[name] ?? "stopped";
   return (
     <span className={styles.state}>

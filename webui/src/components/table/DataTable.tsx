@@ -13,7 +13,7 @@ export interface Cell {
   title?: string | undefined;
 }
 
-interface Props<Row> {
+interface Props<Row, Id> {
   /** The table's name for screen readers. */
   label: string;
   columns: readonly TableColumn[];
@@ -21,7 +21,9 @@ interface Props<Row> {
   count: number;
   /** A row by index from 0; undefined while it is loading. */
   rowAt: (index: number) => Row | undefined;
-  getId: (row: Row) => number;
+  getId: (row: Row) => Id;
+  /** The name of a row's checkbox; default: with its ID. */
+  getLabel?: (row: Row) => string;
   renderCell: (row: Row, column: string) => Cell;
   /** Whether the rows are those of the previous search, until the next ones are loaded. */
   isPrevious?: boolean;
@@ -29,8 +31,8 @@ interface Props<Row> {
   onRange: (from: number, to: number) => void;
   view: TableView;
   onView: (view: TableView) => void;
-  selected: ReadonlySet<number>;
-  onSelect: (selected: ReadonlySet<number>) => void;
+  selected: ReadonlySet<Id>;
+  onSelect: (selected: ReadonlySet<Id>) => void;
 }
 
 // The same as the tokens --row and --compact-row.
@@ -41,9 +43,20 @@ const BOX = 36;
 const MAX_PINNED = 0.6;
 
 /** A virtualized table of any length with a fixed head and pinned columns. */
-export function DataTable<Row>(props: Props<Row>) {
-  const { columns, count, rowAt, getId, renderCell, onRange, view, onView, selected, onSelect } =
-    props;
+export function DataTable<Row, Id extends string | number = number>(props: Props<Row, Id>) {
+  const {
+    columns,
+    count,
+    rowAt,
+    getId,
+    getLabel,
+    renderCell,
+    onRange,
+    view,
+    onView,
+    selected,
+    onSelect,
+  } = props;
   const container = useRef<HTMLDivElement>(null);
   const { isCompact } = view;
   const height = isCompact ? COMPACT_ROW : ROW;
@@ -73,7 +86,7 @@ export function DataTable<Row>(props: Props<Row>) {
     isPinned(i) ? ({ left: lefts[i], position: "sticky" } as const) : {};
   const pin = (i: number) => (isPinned(i) ? styles.pinned : "");
 
-  const toggle = (id: number) => {
+  const toggle = (id: Id) => {
     const next = new Set(selected);
     if (!next.delete(id)) next.add(id);
     onSelect(next);
@@ -152,7 +165,7 @@ export function DataTable<Row>(props: Props<Row>) {
                 {row && (
                   <input
                     type="checkbox"
-                    aria-label={`Select ${getId(row)}`}
+                    aria-label={`Select ${getLabel?.(row) ?? getId(row)}`}
                     checked={isSelected}
                     onChange={() => toggle(getId(row))}
                   />

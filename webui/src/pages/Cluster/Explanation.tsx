@@ -11,11 +11,11 @@ export function Explanation({ jobId }: { jobId: string }) {
       <td />
       <td colSpan={8} className={styles.explanation}>
         {error && <ErrorPanel error={error} />}
-        {data?.waiting?.length === 0 && "No trial of this job is waiting anymore."}
+        {data?.waiting?.length === 0 && "This job is not waiting anymore."}
         <ul>
           {data?.waiting?.map((each) => (
             <li key={each.allocationId}>
-              <strong>Trial {each.trialId}</strong> {each.reason}.
+              {each.trialId ? <strong>Trial {each.trialId}</strong> : null} {each.reason}.
               {(each.waitsFor?.length ?? 0) > 0 && <> Waiting for {each.waitsFor?.join(", ")}.</>}{" "}
               {each.estimatedStart ? (
                 <>

@@ -28,9 +28,7 @@ function Cells({ job, position, handle, isOpen, onOpen }: RowProps) {
       <td className={styles.handleCell}>{handle}</td>
       <td className="number">{position}</td>
       <td>
-        <Link to={paths.experiment(Number(job.entityId))}>
-          {job.entityId} {job.name}
-        </Link>
+        <JobLink job={job} />
         {job.reason && <span className={styles.reason}>{job.reason}</span>}
         {waits && (
           <button type="button" className="plain" aria-expanded={isOpen} onClick={onOpen}>
@@ -51,6 +49,16 @@ function Cells({ job, position, handle, isOpen, onOpen }: RowProps) {
         <Time at={job.submissionTime} />
       </td>
     </>
+  );
+}
+
+/** The job's name, as a link to its experiment or task. */
+function JobLink({ job: { type, entityId = "", name } }: { job: Job }) {
+  if (type !== "TYPE_EXPERIMENT") return <Link to={paths.task(entityId)}>{name}</Link>;
+  return (
+    <Link to={paths.experiment(Number(entityId))}>
+      {entityId} {name}
+    </Link>
   );
 }
 
@@ -84,8 +92,9 @@ export function Queue({ jobs, pools }: Props) {
     moved.current = move?.jobId;
     setMessage("");
     if (!move) return;
-    const { entityId = "", name = "" } = jobs.find(({ jobId }) => jobId === move.jobId) ?? {};
-    mutate(move, { onSuccess: () => setMessage(`Moved ${entityId} ${name}.`) });
+    const { type, entityId = "", name = "" } = jobs.find(({ jobId }) => jobId === move.jobId) ?? {};
+    const what = type === "TYPE_EXPERIMENT" ? `${entityId} ${name}` : name;
+    mutate(move, { onSuccess: () => setMessage(`Moved ${what}.`) });
   };
   const toggle = (id: string) => {
     const next = new URLSearchParams(params);
@@ -109,7 +118,7 @@ export function Queue({ jobs, pools }: Props) {
               <span className="visually-hidden">Move</span>
             </th>
             <th className="number">#</th>
-            <th>Experiment</th>
+            <th>Job</th>
             <th>State</th>
             <th>Pool</th>
             <th className="number">Slots</th>

@@ -64,7 +64,7 @@ export function describe(agent: Agent, slot: Slot, holders: readonly Holder[]): 
   if (kind !== "used") return `${what}: ${kind}${kind === "free" ? "" : reason}`;
   const who = holders.map(({ allocationId, experimentId, trialId, name, username }) =>
     experimentId === 0
-      ? allocationId
+      ? [name || allocationId, username && `by ${username}`].filter(Boolean).join(", ")
       : `experiment ${experimentId}${name && ` (${name})`}, trial ${trialId}${username && `, by ${username}`}`,
   );
   return `${what}: ${who.join("; ")}${isClosing(agent, slot) ? "; accepts no more work" : ""}`;
@@ -92,7 +92,7 @@ export function countSlots(
         by === "user"
           ? holder.username || "other users"
           : holder.experimentId === 0
-            ? "other experiments"
+            ? "other jobs"
             : `${holder.experimentId} ${holder.name}`.trim();
       const share = shares.get(rank) ?? {
         rank,

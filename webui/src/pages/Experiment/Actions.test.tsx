@@ -1,12 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
+import { gzip } from "pako";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/experiment.json";
 import projects from "@goldens/projects.json";
 import type { Experiment, Message } from "@/api/types";
 import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
+import { tensorboard, TENSORBOARD_ID } from "@/testing/tasks";
+import { createTarHeader, getTarPadding, tarEnd } from "@/tar";
 import { Actions } from "./Actions";
 
 const experiment = copyGolden<Experiment>(golden.answer.experiment, {
@@ -142,6 +145,40 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
   },
 );
 
+it("opens a TensorBoard of the experiment that has not ended instead of launching one", async () => {
+  const known = { ...tensorboard, experimentIds: [1] };
+  const page = show("/", { "GET /api/v1/tensorboards": { tensorboards: [known] } });
+  const button = await screen.findByRole("button", { name: "Open TensorBoard" });
+  await vi.waitFor(() => expect(button).toHaveAttribute("aria-disabled", "false"));
+  await userEvent.click(button);
+  await vi.waitFor(() =>
+    expect(page.router.state.location.pathname).toBe(`/tasks/${TENSORBOARD_ID}/open`),
+  );
+  expect(page.calls.every(({ what }) => what.startsWith("GET "))).toBe(true);
+});
+
+it("launches a notebook with the files of the experiment in its workspace", async () => {
+  const body = new TextEncoder().encode("run()");
+  const tar = [...createTarHeader("run.py", 5), body, getTarPadding(5), tarEnd()];
+  const bytes = Uint8Array.from(tar.flatMap((part) => [...part]));
+  const b64Tgz = btoa(String.fromCharCode(...gzip(bytes)));
+  const page = show("/?do=notebook", {
+    "GET /api/v1/resource-pools": {},
+    "GET /api/v1/templates": {},
+    "GET /api/v1/experiments/1/model_def": { b64Tgz },
+    "POST /api/v1/notebooks": { notebook: { id: "n-1" }, config: {} },
+  });
+  await screen.findByText("Configuration is valid.");
+  await userEvent.click(screen.getByRole("button", { name: "Launch" }));
+  await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/tasks/n-1/open"));
+  const file = { path: "run.py", type: 48, content: btoa("run()"), mode: 0o644, mtime: "0" };
+  expect(page.calls.filter(({ what }) => what.startsWith("POST")).at(-1)?.body).toEqual({
+    workspaceId: 7,
+    configOverrides: ['description="Notebook of experiment 1"'],
+    files: [file],
+  });
+});
+
 it("shows the master's refusal", async () => {
   const refusal = { "POST /api/v1/experiments/1/archive": new Error("it is busy") };
   show("/", refusal);
@@ -150,9 +187,9 @@ it("shows the master's refusal", async () => {
 });
 
 it.each([
-  ["STATE_RUNNING", ["Edit", "Move"]],
-  ["STATE_PAUSED", ["Edit", "Move"]],
-  ["STATE_ERROR", ["Archive", "Edit", "Move", "Delete"]],
+  ["STATE_RUNNING", ["Open TensorBoard", "Edit", "Move"]],
+  ["STATE_PAUSED", ["Open TensorBoard", "Edit", "Move"]],
+  ["STATE_ERROR", ["Archive", "Open TensorBoard", "Edit", "Move", "Delete"]],
 ] as const)("offers what applies to an unmanaged experiment in %s", async (state, labels) => {
   const unmanaged = { ...experiment, state, unmanaged: true };
   showPage(() => <Actions experiment={unmanaged} />, "/", "/?do=edit", {});

@@ -4,12 +4,18 @@ import type { Experiment } from "@/api/types";
 import { explainRefusal, usePermissions, type PermissionName } from "@/api/usePermissions";
 import { formatBytes } from "@/charts/format";
 import { Actions as Buttons } from "@/components/Actions/Actions";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
 import { useDialog } from "@/components/Page/useParam";
+import { useOpenTensorboard } from "@/components/Tasks/useOpenTensorboard";
 import { paths } from "@/paths";
 import { formatCount } from "@/text";
 import { Edit, Move } from "./Dialogs";
 import styles from "./Experiment.module.css";
 import { useExperimentAction, type Verb } from "./useExperiment";
+
+const LaunchDialog = lazyPart(() =>
+  import("@/components/Tasks/LaunchDialog").then((part) => part.LaunchDialog),
+);
 
 const LABELS: Record<Verb, string> = {
   pause: "Pause",
@@ -46,6 +52,8 @@ export function Actions({ experiment }: { experiment: Experiment }) {
   const cannotUpdate = explain("UPDATE_EXPERIMENT");
   const cannotEdit = explain("UPDATE_EXPERIMENT_METADATA");
   const cannotDelete = explain("DELETE_EXPERIMENT");
+  const cannotLaunch = explain("CREATE_NSC");
+  const openTensorboard = useOpenTensorboard();
   const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   return (
@@ -71,6 +79,17 @@ export function Actions({ experiment }: { experiment: Experiment }) {
                 await navigate(0);
               },
             },
+          {
+            label: "Open TensorBoard",
+            refused: cannotLaunch,
+            run: () =>
+              openTensorboard({ experimentIds: [id], workspaceId: experiment.workspaceId }),
+          },
+          !isUnmanaged && {
+            label: "Open notebook",
+            refused: cannotLaunch,
+            run: () => setDialog("notebook"),
+          },
           { label: "Edit", refused: cannotEdit, run: () => setDialog("edit") },
           { label: "Move", refused: cannotDelete, run: () => setDialog("move") },
           (hasEnded || state === "DELETE_FAILED") && {
@@ -93,9 +112,27 @@ export function Actions({ experiment }: { experiment: Experiment }) {
         />
       )}
       {!cannotEdit && dialog === "edit" && <Edit experiment={experiment} onClose={close} />}
+      {!cannotLaunch && !isUnmanaged && dialog === "notebook" && (
+        <LaunchDialog
+          kind="notebook"
+          note={`The notebook starts in a copy of the files of experiment ${id}.`}
+          values={{
+            name: `Notebook of experiment ${id}`,
+            workspace: String(experiment.workspaceId ?? ""),
+          }}
+          readFiles={() => readFiles(id)}
+          onClose={close}
+        />
+      )}
       {!cannotDelete && dialog === "move" && <Move experiment={experiment} onClose={close} />}
     </div>
   );
+}
+
+// The library that unpacks archives is loaded when it is needed.
+async function readFiles(id: number) {
+  const { readContextFiles } = await import("@/api/contextFiles");
+  return readContextFiles(id);
 }
 
 /** Links to the forms for a new experiment from this one. */

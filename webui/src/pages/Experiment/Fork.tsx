@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearchParams } from "react-router";
 import { api, unwrap } from "@/api/client";
@@ -9,21 +9,10 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
+import { useSettled } from "@/useSettled";
 import styles from "./Experiment.module.css";
 import { proposeConfig, type Purpose } from "./initialConfig";
 import { useOriginTrial } from "./useExperiment";
-
-// ms after the last key press before the text is validated
-const PAUSE = 300;
-
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
-}
 
 /**
  * A form for a new experiment: a fork, a search around a trial, or the continuation of a trial, as the

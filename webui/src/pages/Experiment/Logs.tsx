@@ -2,6 +2,7 @@ import { useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { LogView } from "@/components/LogView/LogView";
+import { trialLog } from "@/components/LogView/source";
 import { isTerminal } from "@/api/states";
 import styles from "./Experiment.module.css";
 import { TrialPicker } from "./TrialPicker";
@@ -32,7 +33,7 @@ export function Logs({ experiment }: { experiment: Experiment }) {
           }}
         />
       )}
-      <LogView key={chosen} trialId={chosen} follow={!isTerminal(experiment.state)} />
+      <LogView key={chosen} source={trialLog(chosen)} follow={!isTerminal(experiment.state)} />
     </div>
   );
 }

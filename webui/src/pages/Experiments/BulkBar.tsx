@@ -4,6 +4,7 @@ import { useProjectChoices } from "@/api/useProjectChoices";
 import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
+import { useOpenTensorboard } from "@/components/Tasks/useOpenTensorboard";
 import { formatCount } from "@/text";
 import { selectFor } from "./applicable";
 import { ACTIONS, runAction, moveTo, type Action, type Outcome, type Target } from "./bulk";
@@ -42,7 +43,10 @@ export function BulkBar(props: Props) {
   // Remember moved rows: the table is refetched later, and a project's table loses them.
   const moved = useRef(new Map<number, number>());
   // The master refuses rows that the caller cannot edit.
-  const refused = explainRefusal(usePermissions(), "UPDATE_EXPERIMENT");
+  const permissions = usePermissions();
+  const refused = explainRefusal(permissions, "UPDATE_EXPERIMENT");
+  const cannotLaunch = explainRefusal(permissions, "CREATE_NSC");
+  const openTensorboard = useOpenTensorboard();
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
     const { ids: chosen, skipped, reasons } = selectFor(action.verb, ids, rows);
@@ -72,6 +76,18 @@ export function BulkBar(props: Props) {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       setOutcome({ done: [], words: `Cannot select all rows: ${why}`, error });
+    }
+    setBusy(false);
+  };
+  const showInTensorboard = async () => {
+    setBusy(true);
+    const [first] = rows;
+    const workspaceId = first?.experiment?.workspaceId ?? first?.run?.workspaceId;
+    try {
+      await openTensorboard({ [isRuns ? "trialIds" : "experimentIds"]: ids, workspaceId });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      setOutcome({ done: [], words: `Cannot open TensorBoard: ${why}`, error });
     }
     setBusy(false);
   };
@@ -117,6 +133,16 @@ export function BulkBar(props: Props) {
       {trials.length > 0 && (
         <button type="button" onClick={() => onCompare(trials)}>
           Compare {formatCount(trials.length, "trial")}
+        </button>
+      )}
+      {hasPoints && (
+        <button
+          type="button"
+          disabled={isBusy || Boolean(cannotLaunch)}
+          title={cannotLaunch || undefined}
+          onClick={() => void showInTensorboard()}
+        >
+          Open TensorBoard
         </button>
       )}
       <button type="button" className="plain" onClick={clear}>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
@@ -13,13 +13,11 @@ import { useDialog } from "@/components/Page/useParam";
 import { findSyntaxProblems } from "@/components/YamlEditor/problems";
 import { YamlEditor } from "@/components/YamlEditor/YamlEditor";
 import { paths } from "@/paths";
+import { useSettled } from "@/useSettled";
 import { Move } from "./Move";
 import { validateTemplate } from "./problems";
 
 type TemplateData = Message["Template"];
-
-// ms after the last key press before the text is validated
-const PAUSE = 300;
 
 /** A template, with an editor that validates it. */
 export default function Template() {
@@ -46,11 +44,7 @@ function Editor({ template }: { template: TemplateData }) {
   const { data: workspaces } = useWorkspaces();
   const [dialog, setDialog] = useDialog();
   const [text, setText] = useState(kept);
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(text);
   const mayEdit = may("UPDATE_TEMPLATES", workspaceId);
   const syntax = findSyntaxProblems(text);
   const check = useQuery({

@@ -10,11 +10,13 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/api/states";
 import { LogView } from "@/components/LogView/LogView";
+import { trialLog } from "@/components/LogView/source";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
+import { useOpenTensorboard } from "@/components/Tasks/useOpenTensorboard";
 import { Value } from "@/components/Value/Value";
 import { paths } from "@/paths";
 import { formatCount } from "@/text";
@@ -38,7 +40,7 @@ const TABS: [tab: string, label: string, Content: React.ComponentType<TabProps>]
   [
     "logs",
     "Logs",
-    ({ trial }) => <LogView trialId={trial.id ?? 0} follow={!isTerminal(trial.state)} />,
+    ({ trial }) => <LogView source={trialLog(trial.id ?? 0)} follow={!isTerminal(trial.state)} />,
   ],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
   ["runs", "Attempts", Attempts],
@@ -105,6 +107,8 @@ function StatusLine({
   const permissions = usePermissions();
   const { workspaceId = 0, workspaceName = "", searcherMetric } = experiment ?? {};
   const isUnmanaged = experiment?.unmanaged ?? false;
+  const openTensorboard = useOpenTensorboard();
+  const scope = { workspaceId, workspaceName };
   const kill = async () => {
     await api.POST("/api/v1/trials/{id}/kill", { params: { path: { id } } });
     await client.invalidateQueries({ queryKey: ["trial", id] });
@@ -124,18 +128,21 @@ function StatusLine({
       <span>{formatCount(trial.restarts ?? 0, "restart")}</span>
       {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
       <span className={styles.actions}>
-        {experiment && !isUnmanaged && !isTerminal(trial.state) && (
+        {experiment && (
           <Actions
             isInline
             actions={[
+              !isUnmanaged &&
+                !isTerminal(trial.state) && {
+                  label: "Kill",
+                  run: kill,
+                  refused: explainRefusal(permissions, "UPDATE_EXPERIMENT", scope),
+                  confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
+                },
               {
-                label: "Kill",
-                run: kill,
-                refused: explainRefusal(permissions, "UPDATE_EXPERIMENT", {
-                  workspaceId,
-                  workspaceName,
-                }),
-                confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
+                label: "Open TensorBoard",
+                run: () => openTensorboard({ trialIds: [id], workspaceId }),
+                refused: explainRefusal(permissions, "CREATE_NSC", scope),
               },
             ]}
           />

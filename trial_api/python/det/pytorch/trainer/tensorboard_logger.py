@@ -1,6 +1,7 @@
-"""Writes reported metrics to event files for TensorBoard.
+"""Event files of a Trial for TensorBoard.
 
-A failure is only a warning, once in a run: training does not depend on these files.
+On the cluster the Core API writes the reported metrics. A failure is only a warning, once in a run:
+training does not depend on these files.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import sys
 
 from det._errors import CheckpointError
+from det.core._metric_events import get_tag
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.utilities.types import MetricDict
 from det.tensorboard import EventWriter
@@ -23,16 +25,18 @@ class TensorBoardLogger:
         self._warned = False
 
     def add(self, group: str, steps: int, metrics: MetricDict) -> None:
-        """Writes the numbers among the metrics as `group/name`, and flushes them to the file."""
+        """Writes the numbers among the metrics off the cluster, and flushes them to the file."""
         enabled = self._context.get_enable_tensorboard_logging()
-        if not enabled or not self._context._process_group.is_chief:
+        if self._context._core._events is not None or not enabled:
+            return
+        if not self._context._process_group.is_chief:
             return
         try:
             if self._writer is None:
                 folder = self._context.get_tensorboard_path()
                 self._writer = EventWriter(folder, self._context.first_untrained_step())
             self._writer.add_scalars(
-                {f"{group}/{name}": value for name, value in metrics.items()}, steps
+                {get_tag(group, name): value for name, value in metrics.items()}, steps
             )
             self._writer.flush()
         except OSError as error:
@@ -43,7 +47,7 @@ class TensorBoardLogger:
     def upload(self) -> None:
         """Stores this rank's changed files beside the checkpoints."""
         try:
-            self._context._core.train.upload_tensorboard_files()
+            self._context._core._store_event_files()
         except (CheckpointError, OSError) as error:
             self._warn(
                 f"TensorBoard files were not stored: {error}; the next checkpoint tries again"

@@ -26,6 +26,7 @@ from det.pytorch.trial.train_units import (
 from det.pytorch.trial.trial import BaseTrial, PyTorchTrial
 from det.pytorch.utilities.malloc import keep_freed_memory
 from det.pytorch.utilities.rng import derive_seed, seed_all
+from det.tensorboard._rank_files import is_not_event_file
 
 _CHECKPOINT_POLICIES = ("best", "all", "none")
 _DEFAULT_REPORTING_PERIOD = Batch(100)
@@ -127,7 +128,9 @@ def open_context(
             preempt_mode=core.PreemptMode.ChiefOnly,
             checkpoint_storage=checkpoint_storage,
         ) as core_context:
-            core_context._write_own_events()
+            core_context._mirror_metrics(enable_tensorboard_logging)
+            if not core_context.distributed.is_chief:
+                core_context._selects_event_file = is_not_event_file
             seed_all(derive_seed(seed))
             yield context_class(
                 core_context,

@@ -637,6 +637,7 @@ class PyTorchTrialContext(TrialContext):
             enable_tensorboard_logging: Whether to write them.
         """
         self._tensorboard_logging = enable_tensorboard_logging
+        self._core._mirror_metrics(enable_tensorboard_logging)
 
     def set_profiler(self, *args: object, **kwargs: object) -> None:
         """Profiles training with torch.profiler.profile, which is stepped after every batch.

@@ -1,0 +1,47 @@
+// Relays bytes between a socket and a stream of messages, in both directions.
+//
+// Used by the master and the agent for tunnels; one thread relays any number of sockets. At most
+// one message of each direction is in memory: a side that takes nothing stops the other side.
+#ifndef BASE_SOCKET_RELAY_H_
+#define BASE_SOCKET_RELAY_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+
+namespace det::base {
+
+using StreamSocket = boost::asio::generic::stream_protocol::socket;
+
+// A stream of messages, such as a bidirectional call. At most one Read and one Write or Close are
+// pending.
+class MessageStream {
+ public:
+  struct Message {
+    std::string data;
+    bool end = false;  // no more bytes follow in this direction
+  };
+  virtual ~MessageStream() = default;
+
+  // Yields nullopt when the stream has ended or is broken.
+  virtual boost::asio::awaitable<std::optional<Message>> Read() = 0;
+  // Yields true once the stream can take another message, false if it is broken.
+  virtual boost::asio::awaitable<bool> Write(Message message) = 0;
+  // Ends the stream. What was written still arrives; a pending Read yields nullopt soon.
+  virtual boost::asio::awaitable<void> Close() = 0;
+};
+
+inline constexpr size_t kMaxMessageBytes = size_t{64} << 10;
+
+// Returns when the stream has ended, and closes the socket then. Closes the stream when both
+// directions have ended. The end of one direction does not affect the other: each side may shut
+// down its socket for writing and still read. If the socket is closed by the caller, both
+// directions end. REQUIRES that both outlive the coroutine, which runs on the socket's executor.
+boost::asio::awaitable<void> RelaySocket(StreamSocket& socket, MessageStream& stream);
+
+}  // namespace det::base
+
+#endif  // BASE_SOCKET_RELAY_H_
