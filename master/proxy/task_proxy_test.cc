@@ -41,6 +41,8 @@ class TaskProxyTest : public testing::Test {
  protected:
   TaskProxyTest() {
     AddUser("admin", 0, /*admin=*/true);
+    const model::UserId admin(1);
+    EXPECT_EQ(store_.workspaces().AddWorkspace({.name = "other", .owner = admin})->id, 2);
     AddUser("ann", 1);
     AddUser("eve", 2);
     Restart();
@@ -285,12 +287,17 @@ TEST_F(TaskProxyTest, LeavesTheAuthenticationOfShellsToSsh) {
 }
 
 TEST_F(TaskProxyTest, RequiresTheArtifactsThatATensorboardShows) {
-  experiment::Experiment source = store::MakeExperiment(7);
-  source.workspace = 2;
-  ASSERT_TRUE(store_.Commit(next, {cluster::PutExperiment{source}}).ok());
+  cluster::CreateExperiment create;
+  create.config = store::MakeConfig("shown");
+  create.owner = model::UserId(1);
+  create.workspace = 2;
+  create.project = store_.projects()
+                       .AddProject({.workspace = 2, .name = "shown", .owner = model::UserId(1)})
+                       ->id;
+  Submit(create);
   TaskDefinition definition;
   definition.service = TaskDefinition::Service::kHttp;
-  definition.details = model::Value::Object{{"experiment_ids", model::Value::List{7}}};
+  definition.details = model::Value::Object{{"experiment_ids", model::Value::List{1}}};
   Create(TaskKind::kTensorboard, std::move(definition));
   Start(absl::StrCat(kTask, ".1"));
   Submit(cluster::TaskReady{model::AllocationId(absl::StrCat(kTask, ".1")), 6006});

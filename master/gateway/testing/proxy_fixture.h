@@ -21,7 +21,7 @@ struct ProxyState {
   std::mutex mutex;
   OpenedService service;
   absl::Status refusal;
-  // Of the last request:
+  // What the last request presented:
   std::string name;
   ServiceCredentials credentials;
 };
