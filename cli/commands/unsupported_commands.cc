@@ -34,9 +34,6 @@ constexpr UnsupportedCommand kUnsupportedCommands[] = {
     {"task cleanup-logs",
      "the master removes logs when their retention ends. Set it with `det experiment set "
      "log-retention EXPERIMENT --days N`"},
-    {"experiment delete-tb-files",
-     "files are deleted with their experiment. Delete it with `det experiment delete EXPERIMENT`, "
-     "or only checkpoints with `det checkpoint delete`"},
     {"workspace bindings",
      "a cluster runs on agents and has no Kubernetes namespaces. Bind a resource pool to a "
      "workspace with `det resource-pool bindings add POOL WORKSPACE`"},
