@@ -121,14 +121,17 @@ function Form(props: FormProps) {
       onClose={onClose}
       more={
         <>
-          <YamlEditor
-            label="Configuration (YAML)"
-            text={yaml}
-            onText={setYaml}
-            isReadOnly={false}
-            problems={problems}
-            good={isChecked && "Configuration is valid."}
-          />
+          <div className={styles.editor}>
+            <span aria-hidden>Configuration (YAML)</span>
+            <YamlEditor
+              label="Configuration (YAML)"
+              text={yaml}
+              onText={setYaml}
+              isReadOnly={false}
+              problems={problems}
+              good={isChecked && "Configuration is valid."}
+            />
+          </div>
           {isChecked && (
             <details>
               <summary>Complete configuration</summary>
