@@ -48,6 +48,7 @@ absl::StatusCode ToStatusCode(int http) {
     case 403:
       return absl::StatusCode::kPermissionDenied;
     case 404:
+    case 410:
       return absl::StatusCode::kNotFound;
     case 409:
     case 412:
@@ -158,14 +159,6 @@ absl::Status NotAMasterError(const std::string& url, int http, const std::string
                                    DescribeBody(body), "; name the master with -m or DET_MASTER"));
 }
 
-absl::Status ToStatus(const std::string& url, int http, const std::string& body) {
-  if (!IsJson(body)) return NotAMasterError(url, http, body);
-  std::string text = ErrorText(body);
-  if (text.empty()) text = absl::StrCat("the master returned HTTP ", http);
-  const bool again = http == 409 && CodeInBody(body) == kAborted;
-  return absl::Status(again ? absl::StatusCode::kAborted : ToStatusCode(http), text);
-}
-
 // Returns a new idempotency key for a method that creates something; empty for other methods.
 // Repeated requests with one key create one object. The master rejects keys of other methods, by
 // the same option.
@@ -199,6 +192,14 @@ absl::Status ExplainStatus(const std::string& url, absl::Status status) {
 }
 
 }  // namespace
+
+absl::Status GetResponseError(const std::string& url, int http, const std::string& body) {
+  if (!IsJson(body)) return NotAMasterError(url, http, body);
+  std::string text = ErrorText(body);
+  if (text.empty()) text = absl::StrCat("the master returned HTTP ", http);
+  const bool again = http == 409 && CodeInBody(body) == kAborted;
+  return absl::Status(again ? absl::StatusCode::kAborted : ToStatusCode(http), text);
+}
 
 absl::Status ApiClient::CallLeader(
     absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
@@ -251,7 +252,7 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
     return absl::OkStatus();
   });
   if (!http.ok()) return ExplainStatus(url, http.status());
-  if (*http / 100 != 2) return ToStatus(url, *http, body);
+  if (*http / 100 != 2) return GetResponseError(url, *http, body);
   if (!IsJson(body)) return NotAMasterError(url, *http, body);
   return proto::FromJson(body, response);
 }
@@ -340,7 +341,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   if (ended) return absl::OkStatus();
   DET_RETURN_IF_ERROR(sent);
   if (!http.ok()) return ExplainStatus(url, http.status());
-  if (*http != 200) return ToStatus(url, *http, pending);
+  if (*http != 200) return GetResponseError(url, *http, pending);
   // A master ends each line of a stream.
   const bool rest = !absl::StripAsciiWhitespace(pending).empty();
   if (rest && !IsJson(pending)) return NotAMasterError(url, *http, pending);

@@ -28,6 +28,10 @@ namespace det::cli {
 // Returns whether an error of ApiClient means that no connection was established.
 bool IsUnreachable(const absl::Status& status);
 
+// Returns the error of a response of the master at `url` that is not a success: its code and message,
+// or that the server is not a master.
+absl::Status GetResponseError(const std::string& url, int http, const std::string& body);
+
 class ApiClient {
  public:
   // `urls` are the masters of one cluster, at least one, in the form of CanonicalUrl. The first
@@ -65,6 +69,12 @@ class ApiClient {
 
   // Returns the URLs in the form that -m accepts.
   std::string addresses() const { return absl::StrJoin(urls_, ","); }
+
+  // Returns the URL of the master that served the last call; the first one before any call.
+  const std::string& leader() const {
+    const size_t known = *leader_;
+    return urls_[known == kUnknownLeader ? 0 : known];
+  }
 
  private:
   // Runs `ask` with the URL of the leader: the known one, or the first that responds and leads. If

@@ -22,6 +22,7 @@ namespace det::cli {
 namespace {
 
 constexpr char kUsagePayload[] = "det/usage";
+constexpr int kMaxWords = 1 << 20;
 
 // Scripts can write --project_id.
 std::string ToDashes(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
@@ -124,19 +125,22 @@ absl::StatusOr<std::vector<std::string>> SplitEmptyValues(const std::vector<Opti
   return words;
 }
 
-// Inserts "--" before the first word that is neither an option nor the value of one.
-std::vector<std::string> MarkVerbatim(const std::vector<Option>& options,
+// Inserts "--" where the verbatim words begin: after `before` words that are neither options nor
+// their values; if it is 0, before the first such word.
+std::vector<std::string> MarkVerbatim(const std::vector<Option>& options, size_t before,
                                       const std::vector<std::string>& words) {
   std::vector<std::string> marked;
+  const bool alone = before == 0;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool is_option = word.size() > 1 && word[0] == '-';
-    if (!is_option || word == "--") {
+    if ((before == 0 && (!alone || !is_option)) || word == "--") {
       if (word != "--") marked.emplace_back("--");
       marked.insert(marked.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       return marked;
     }
     marked.push_back(word);
+    if (!is_option) --before;
     for (const Option& option : options) {
       const bool named = word == absl::StrCat("--", option.name) ||
                          (option.letter != 0 && word == std::string({'-', option.letter}));
@@ -277,7 +281,8 @@ void AddOptions(const std::vector<Option>& options, CLI::App* app) {
         option.letter == 0 ? "" : absl::StrCat("-", std::string(1, option.letter), ","), "--",
         option.name);
     CLI::Option* const added = option.value.empty() ? app->add_flag(names, option.help)
-                                                    : app->add_option(names)->expected(1);
+                                                    : app->add_option(names)->expected(
+                                                          1, option.several ? kMaxWords : 1);
     added->description(option.help)->type_name(option.value);
     added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     if (!IsShown(option)) added->group("");
@@ -290,7 +295,8 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<std::string>& argv) {
   const bool verbatim = !positionals.empty() && positionals.back().verbatim;
   DET_ASSIGN_OR_RETURN(std::vector<std::string> words,
-                       SpellOptions(options, verbatim ? MarkVerbatim(options, argv) : argv));
+                       SpellOptions(options, verbatim ? MarkVerbatim(options, positionals.size() - 1, argv)
+                                              : argv));
   DET_ASSIGN_OR_RETURN(words, SplitEmptyValues(options, words));
   Parser parser(options);
   try {

@@ -37,6 +37,7 @@ struct Option {
   // Another spelling of this option, or of this positional; hidden in help and completion.
   std::string same_as = {};
   bool hidden = false;  // accepted for existing scripts, which need not change
+  bool several = false;  // takes all words up to the next option: -t 1 2 3
 };
 
 // Whether help, completion and suggestions show the option.
@@ -47,8 +48,9 @@ struct Positional {
   std::string help;
   bool optional = false;
   bool repeated = false;  // only for the last one: takes all remaining words
-  // Only for a repeated one that is the only positional: its first word begins another
-  // program's command line, whose options are not det's.
+  // Only for a repeated one: it is another program's command line, whose options are not det's. It
+  // begins after the words of the other positionals; if there are none, with the first word that is
+  // not an option of det.
   bool verbatim = false;
 };
 

@@ -218,14 +218,15 @@ std::vector<Option> GetOptions(const Command& command) {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (const auto make :
-       {&ExperimentCommands,  &TrialCommands,     &CheckpointCommands, &TaskCommands,
-        &GenericTaskCommands, &CommandTaskCommands, &JobCommands,       &AgentCommands,      &ResourcePoolCommands,
-        &QuotaCommands,       &ClusterCommands,   &TemplateCommands,   &SearchCommands,
-        &WorkspaceCommands,   &ProjectCommands,   &WebhookCommands,    &ConfigPoliciesCommands,
-        &ModelCommands,       &UserCommands,      &TokenCommands,      &UserGroupCommands,
-        &RbacCommands,        &ResourcesCommands, &MasterCommands,     &DeployCommands,
-        &DevCommands,         &SimulateCommands,  &SyncCommands,       &CompletionCommands,
-        &UnsupportedCommands}) {
+       {&ExperimentCommands,     &TrialCommands,       &CheckpointCommands, &TaskCommands,
+        &GenericTaskCommands,    &CommandTaskCommands, &NotebookCommands,   &ShellCommands,
+        &TensorboardCommands,    &TunnelCommands,      &JobCommands,        &AgentCommands,
+        &ResourcePoolCommands,   &QuotaCommands,       &ClusterCommands,    &TemplateCommands,
+        &SearchCommands,         &WorkspaceCommands,   &ProjectCommands,    &WebhookCommands,
+        &ConfigPoliciesCommands, &ModelCommands,       &UserCommands,       &TokenCommands,
+        &UserGroupCommands,      &RbacCommands,        &ResourcesCommands,  &MasterCommands,
+        &DeployCommands,         &DevCommands,         &SimulateCommands,   &SyncCommands,
+        &CompletionCommands,     &UnsupportedCommands}) {
     for (Command& each : make()) all.push_back(std::move(each));
   }
   AddDeterminedOptions(&all);

@@ -34,7 +34,7 @@ absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id,
                                                    Screen* screen);
 
 // Returns the ID of the experiment's first trial; 0 if it has no trial, with `wait` only if it
-// ended without one.
+// ended without one. Prints no notices if `screen` is nullptr.
 absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait, Screen* screen);
 
 }  // namespace det::cli

@@ -30,21 +30,26 @@ int ReportError(Screen& screen, const absl::Status& status) {
   return IsUsageError(status) ? kExitUsage : kExitError;
 }
 
-// Moves options before the command to its end: `det -m URL experiment list`.
-std::vector<std::string> MoveOptionsBehindCommand(const std::vector<std::string>& words) {
-  std::vector<std::string> front;
+// Removes the options before the command and returns them: `det -m URL experiment list`.
+std::vector<std::string> TakeLeadingOptions(std::vector<std::string>* words) {
   size_t i = 0;
-  while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
-    front.push_back(words[i++]);
-    const bool takes_next = front.back() == "-m" || front.back() == "--master" ||
-                            front.back() == "-u" || front.back() == "--user";
-    if (takes_next && i < words.size()) front.push_back(words[i++]);
+  while (i < words->size() && (*words)[i].size() > 1 && (*words)[i][0] == '-') {
+    const std::string& word = (*words)[i++];
+    const bool takes_next = word == "-m" || word == "--master" || word == "-u" || word == "--user";
+    if (takes_next && i < words->size()) ++i;
   }
-  std::vector<std::string> out(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-  // They go before a "--", after which all words are positionals.
-  const auto end = std::find(out.begin(), out.end(), "--");
-  out.insert(end, front.begin(), front.end());
-  return out;
+  const auto end = words->begin() + static_cast<std::ptrdiff_t>(i);
+  std::vector<std::string> front(words->begin(), end);
+  words->erase(words->begin(), end);
+  return front;
+}
+
+// Returns `words` with the options before any "--", after which all words are positionals.
+std::vector<std::string> AppendOptions(std::vector<std::string> words,
+                                       const std::vector<std::string>& options) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  words.insert(end, options.begin(), options.end());
+  return words;
 }
 
 // Shows help if it is requested or no command is given; otherwise options without a command are a
@@ -74,16 +79,20 @@ int Run(std::vector<std::string> words, Screen& screen) {
     return kExitOk;
   }
   const std::vector<Command> commands = AllCommands();
-  words = MoveOptionsBehindCommand(words);
+  const std::vector<std::string> front = TakeLeadingOptions(&words);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");
   }
-  const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
+  const std::vector<std::string> all = AppendOptions(words, front);
+  const absl::StatusOr<FoundCommand> found = FindCommand(commands, all);
   if (!found.ok()) return ReportError(screen, found.status());
-  if (found->command == nullptr) return RunGroup(commands, found->path, words, screen);
-  const auto rest = words.begin() + static_cast<std::ptrdiff_t>(found->path.size());
-  return RunCommand(*found->command, {rest, words.end()}, screen);
+  if (found->command == nullptr) return RunGroup(commands, found->path, all, screen);
+  // Before the other words, which may be another program's command line.
+  std::vector<std::string> rest = front;
+  rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(found->path.size()),
+              words.end());
+  return RunCommand(*found->command, rest, screen);
 }
 
 // Returns the exit code, or an error if not all results could be written.

@@ -28,6 +28,13 @@ absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::st
                                           "`"));
 }
 
+absl::StatusOr<std::string> GetOwnPath() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  if (error) return absl::InternalError(absl::StrCat("/proc/self/exe: ", error.message()));
+  return path.string();
+}
+
 absl::Status ExecProgram(const std::string& path, const std::vector<std::string>& argv) {
   std::vector<char*> words = {const_cast<char*>(path.c_str())};
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));

@@ -13,6 +13,9 @@ namespace det::cli {
 // target if built. Returns NOT_FOUND with build instructions.
 absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::string& name);
 
+// Returns the absolute path of this program.
+absl::StatusOr<std::string> GetOwnPath();
+
 // Replaces this process with the program; standard streams are kept. Returns only on error. `argv`
 // does not include the program.
 absl::Status ExecProgram(const std::string& path, const std::vector<std::string>& argv);

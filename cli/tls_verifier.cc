@@ -93,18 +93,9 @@ TlsVerifier::TlsVerifier(std::string url, Trust trust)
 
 struct TlsVerifier::Callbacks {
   static CURLcode SetUpContext(CURL*, void* context, void* self) {
-    auto* const ssl = static_cast<SSL_CTX*>(context);
-    auto* const verifier = static_cast<TlsVerifier*>(self);
-    X509_STORE* const store = ::X509_STORE_new();
-    ::SSL_CTX_set_cert_store(ssl, store);  // takes ownership
-    if (verifier->trust_.certificates.empty()) {
-      ::SSL_CTX_set_default_verify_paths(ssl);
-    } else if (!AddTrusted(store, verifier->trust_.certificates)) {
-      verifier->has_trusted_ = false;
-      return CURLE_SSL_CACERT_BADFILE;
-    }
-    ::SSL_CTX_set_cert_verify_callback(ssl, VerifyChain, self);
-    return CURLE_OK;
+    const bool trusts =
+        static_cast<TlsVerifier*>(self)->ConfigureContext(static_cast<SSL_CTX*>(context));
+    return trusts ? CURLE_OK : CURLE_SSL_CACERT_BADFILE;
   }
 
   static int VerifyChain(X509_STORE_CTX* chain, void* self) {
@@ -114,6 +105,22 @@ struct TlsVerifier::Callbacks {
     return 1;
   }
 };
+
+bool TlsVerifier::ConfigureContext(ssl_ctx_st* context) {
+  X509_STORE* const store = ::X509_STORE_new();
+  ::SSL_CTX_set_cert_store(context, store);  // takes ownership
+  ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  ::SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  if (trust_.certificates.empty()) {
+    ::SSL_CTX_set_default_verify_paths(context);
+  } else if (!AddTrusted(store, trust_.certificates)) {
+    has_trusted_ = false;
+  }
+  ::SSL_CTX_set_cert_verify_callback(context, Callbacks::VerifyChain, this);
+  return has_trusted_;
+}
+
+std::string TlsVerifier::server_name() const { return IsAddress(name_) ? "" : name_; }
 
 void TlsVerifier::Configure(void* easy) {
   const size_t port = url_.rfind(':');
@@ -157,7 +164,7 @@ bool TlsVerifier::Accept(x509_store_ctx_st* chain) {
   return false;
 }
 
-absl::Status TlsVerifier::ToStatus(absl::string_view curl_error) const {
+absl::Status TlsVerifier::ToStatus(absl::string_view error_text) const {
   if (!has_trusted_) {
     return absl::InvalidArgumentError(
         "DET_MASTER_CERT_FILE has no certificate; set it to a file in PEM format");
@@ -169,17 +176,17 @@ absl::Status TlsVerifier::ToStatus(absl::string_view curl_error) const {
         " master trust FINGERPRINT`, or set DET_MASTER_CERT_FILE to the file of its certificate "
         "authority"));
   }
-  if (absl::StrContains(curl_error, "wrong version number")) {
+  if (absl::StrContains(error_text, "wrong version number")) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server at ", url_, " does not use TLS; use http:// instead"));
   }
-  if (absl::StrContains(curl_error, "SSL_ERROR_SYSCALL") ||
-      absl::StrContains(curl_error, "Connection reset") ||
-      absl::StrContains(curl_error, "unexpected eof")) {
+  if (absl::StrContains(error_text, "SSL_ERROR_SYSCALL") ||
+      absl::StrContains(error_text, "Connection reset") ||
+      absl::StrContains(error_text, "unexpected eof")) {
     return absl::UnavailableError("the connection was closed during the TLS handshake");
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("TLS handshake failed with ", url_, ": ", curl_error));
+      absl::StrCat("TLS handshake failed with ", url_, ": ", error_text));
 }
 
 }  // namespace det::cli

@@ -39,8 +39,8 @@ Json MakeConfig(const ServiceInput& input, const std::string& base_path, const s
             {"allow_origin", "*"},
             {"trust_xheaders", true},
             {"base_url", base_path},
-            {"root_dir", "/"},
-            {"preferred_dir", input.work_dir}}},
+            {"root_dir", "/"}}},
+          {"FileContentsManager", {{"preferred_dir", input.work_dir}}},
           {"IdentityProvider", {{"token", token}}},
           // A cluster may have no access to the internet.
           {"LabApp", {{"check_for_updates_class", "jupyterlab.NeverCheckForUpdate"}}}};

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "agent/runner/services.h"
+#include "agent/runner/startup_hooks.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include <nlohmann/json.hpp>
@@ -99,10 +100,6 @@ absl::StatusOr<std::string> GetUser() {
 }
 
 }  // namespace
-
-std::string QuoteForShell(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", R"('\'')"}}), "'");
-}
 
 std::string MakeEnvironmentScript(const std::vector<std::string>& env) {
   std::string script;

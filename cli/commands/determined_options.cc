@@ -21,7 +21,6 @@ struct OtherOption {
   const char* instead = "";  // without it and `same_as`, the option is accepted without effect
 };
 
-constexpr char kEmptyLists[] = "notebook list,shell list,tensorboard list";
 constexpr char kUp[] = "deploy local up,deploy local cluster-up,deploy local master-up";
 constexpr char kUpAndAgent[] =
     "deploy local up,deploy local cluster-up,deploy local master-up,deploy local agent-up";
@@ -43,12 +42,6 @@ constexpr OtherOption kOptions[] = {
     {"job list", "table"},
     {"job list", "resource-pool", 0, "POOL", "pool"},
     {"agent disable", "csv", 0, "", "", "print the agents afterwards with `det agent list --csv`"},
-    // This cluster runs only trials, so the lists are empty.
-    {kEmptyLists, "sort-by", 0, "FIELD"},
-    {kEmptyLists, "order-by", 0, "ORDER"},
-    {kEmptyLists, "quiet", 'q'},
-    {kEmptyLists, "workspace-name", 'w', "WORKSPACE"},
-    {kEmptyLists, "all", 'a'},
     {"checkpoint download,experiment download,trial download", "output-dir", 0, "DIR", "output"},
     {"experiment create,experiment continue", "follow-first-trial", 0, "", "follow"},
     {"dev bindings call", "auto-confirm", 'y'},

@@ -25,6 +25,7 @@
 #include "det/api/v1/config_policy.pb.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/experiment_action.pb.h"
+#include "det/api/v1/generic_task.pb.h"
 #include "det/api/v1/job.pb.h"
 #include "det/api/v1/log_fields.pb.h"
 #include "det/api/v1/log_retention.pb.h"
@@ -107,6 +108,7 @@ std::vector<const FileDescriptor*> Files() {
         v1::GetGlobalConfigPoliciesRequest::descriptor(),
         v1::Experiment::descriptor(),
         v1::BulkExperimentFilters::descriptor(),
+        v1::CreateGenericTaskRequest::descriptor(),
         v1::Job::descriptor(),
         v1::TrialLogsFieldsRequest::descriptor(),
         v1::PutExperimentRetainLogsRequest::descriptor(),

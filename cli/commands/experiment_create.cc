@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/commands/context_files.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/tunnel.h"
 #include "cli/config_file.h"
 #include "cli/context_dir.h"
 #include "cli/follow.h"
@@ -82,8 +83,13 @@ absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
   if (run.args.Has("test-mode") && run.args.Has("paused")) {
     return UsageError("experiment create: --test-mode and --paused cannot be used together");
   }
+  const bool follow = run.args.Has("follow") || run.args.Has("test-mode");
+  if (run.args.Has("publish") && !follow) {
+    return UsageError("experiment create: --publish needs --follow: ports are published meanwhile");
+  }
   DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
-  return Create(run, request);
+  DET_ASSIGN_OR_RETURN(PublishedPorts ports, PublishedPorts::Open(run.args.GetAll("publish")));
+  return Create(run, request, &ports);
 }
 
 }  // namespace
@@ -101,7 +107,8 @@ absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id) {
   return ReportFinalState(*last, run);
 }
 
-absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request) {
+absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request,
+                           PublishedPorts* ports) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::CreateExperimentResponse response;
   const absl::Status called =
@@ -128,6 +135,7 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
   const int id = response.experiment().id();
   if (follow) {
     run.screen->PrintNotice(absl::StrCat("created experiment ", id));
+    if (ports != nullptr) ports->Start(run, *api, id);
     return FollowToEnd(run, *api, id);
   }
   if (run.json()) {
@@ -157,15 +165,16 @@ Command ExperimentCreateCommand() {
        {"local", 0, "", "",
         "run a Trial on this machine with `resolute-launch --local` (see its --help), a Python "
         "script with `python3 SCRIPT`"},
-       {"publish", 'p', "PORT", "",
-        "ports of a task are ports of its agent's machine, see `det task list`"}},
+       {"publish", 'p', "[LOCAL:]PORT",
+        "With -f, open a local port that leads to PORT of the trial; repeatable"}},
       RunExperimentCreate,
       "--config searcher.max_trials=4 sets one field. A list or map replaces that of the file; "
       "--config labels+=nightly appends to it, --config data+='{a: 1}' adds to a map.\nThe context "
       "excludes .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, bazel-* and files matched "
       "by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
-      "Maximum size: 95 MiB.\nWith -f the exit code is 0 only if the experiment is COMPLETED. "
-      "Ctrl-C leaves the experiment running (exit code 3) and prints how to stop it."};
+      "Maximum size: 95 MiB.\n-f -p 8265 makes a port of environment.proxy_ports with proxy_tcp "
+      "reachable at 127.0.0.1:8265 while the log is followed.\nWith -f the exit code is 0 only if "
+      "the experiment is COMPLETED. Ctrl-C leaves the experiment running (exit code 3) and prints how to stop it."};
 }
 
 }  // namespace det::cli

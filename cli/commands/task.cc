@@ -1,4 +1,4 @@
-// det task list|logs, and lists of task types that this cluster does not run
+// det task list|logs
 #include <map>
 #include <string>
 #include <vector>
@@ -13,7 +13,6 @@
 #include "cli/format.h"
 #include "cli/logs.h"
 #include "cli/table.h"
-#include "det/api/v1/command.pb.h"
 #include "det/api/v1/task.pb.h"
 
 namespace det::cli {
@@ -55,25 +54,6 @@ absl::StatusOr<int> RunTaskLogs(Invocation& run) {
   return kExitOk;
 }
 
-// Prints the list, which the master returns empty.
-template <class Response>
-absl::StatusOr<int> ListNone(Invocation& run, const char* method, const char* none) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
-  Response response;
-  DET_RETURN_IF_ERROR(
-      api->Call(absl::StrCat("CommandService.", method), api::v1::GetCommandsRequest(), &response));
-  return run.PrintList(response, Table({{"ID"}, {"STATE"}}), none);
-}
-
-Command ListCommand(const char* noun, absl::StatusOr<int> (*run)(Invocation&)) {
-  return {{noun, "list"},
-          absl::StrCat("List ", noun, "s; this cluster does not run any"),
-          {},
-          {kCsv},
-          run,
-          "This cluster runs only trials and commands. The command exists for compatibility with scripts."};
-}
-
 }  // namespace
 
 std::vector<Command> TaskCommands() {
@@ -85,23 +65,6 @@ std::vector<Command> TaskCommands() {
        LogOptions(),
        RunTaskLogs,
        ""},
-      ListCommand("notebook",
-                  [](Invocation& run) {
-                    return ListNone<api::v1::GetNotebooksResponse>(
-                        run, "GetNotebooks", "no notebooks: this cluster runs only trials and commands");
-                  }),
-      ListCommand("shell",
-                  [](Invocation& run) {
-                    return ListNone<api::v1::GetShellsResponse>(
-                        run, "GetShells", "no shells: this cluster runs only trials and commands");
-                  }),
-      ListCommand("tensorboard",
-                  [](Invocation& run) {
-                    return ListNone<api::v1::GetTensorboardsResponse>(
-                        run, "GetTensorboards",
-                        "no TensorBoards: this cluster runs only trials and commands; `det experiment watch` "
-                        "draws curves");
-                  }),
   };
 }
 

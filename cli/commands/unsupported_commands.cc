@@ -15,18 +15,6 @@ struct UnsupportedCommand {
 };
 
 constexpr UnsupportedCommand kUnsupportedCommands[] = {
-    {"notebook start,notebook describe,notebook open,notebook config,notebook logs,notebook kill,"
-     "notebook set",
-     "this cluster runs only trials and commands. Start Jupyter on your own machine after `det user login`; "
-     "there, `det.experimental.client` reads experiments, metrics and checkpoints"},
-    {"shell start,shell describe,shell open,shell show-ssh-command,shell config,shell logs,"
-     "shell kill,shell set",
-     "this cluster runs only trials and commands. `det task list` shows the agents of a task; log in to their "
-     "machines. `det trial logs TRIAL -f` streams its logs"},
-    {"tensorboard start,tensorboard describe,tensorboard open,tensorboard config,tensorboard logs,"
-     "tensorboard kill,tensorboard set",
-     "this cluster runs only trials and commands. `det experiment watch EXPERIMENT` and the dashboard draw "
-     "curves; `det experiment describe EXPERIMENT --metrics` prints the values"},
     {"trial list", "list the trials of an experiment with `det experiment list-trials EXPERIMENT`"},
     {"experiment delete-tb-files",
      "files are deleted with their experiment. Delete it with `det experiment delete EXPERIMENT`, "

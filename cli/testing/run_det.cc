@@ -40,8 +40,8 @@ DetResult RunDet(const std::string& words, std::vector<std::string> answers,
   const auto found = FindCommand(commands, argv);
   EXPECT_TRUE(found.ok() && found->command != nullptr) << words;
   argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(found->path.size()));
-  argv.push_back("--master");
-  argv.push_back(server.url());
+  // Before the words, because some commands pass all later ones to another program.
+  argv.insert(argv.begin(), {"--master", server.url()});
   DetResult result{.code = kExitOk};
   Screen screen{Style(), Style()};
   testing::internal::CaptureStdout();

@@ -211,7 +211,7 @@ constexpr Field kFields[] = {
                   "every part of this master supports both types, so that there is nothing to fall "
                   "back to; remove it"),
     WithoutEffect("security.default_task", "tasks run as the agent's own user"),
-    WithoutEffect("security.ssh", "shells are not supported yet"),
+    WithoutEffect("security.ssh", "keys of shells are of the type ED25519"),
     WithoutEffect("security.token", "the lifetime is set for each access token"),
 
     Section("limits", "Limits for each caller. Tasks and agents are not limited."),
@@ -221,6 +221,12 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.requests_per_second),
      .default_json = "1000",
      .min = 1,
+     .max = kMaxInt},
+    {.path = "limits.tasks_per_user",
+     .description = "Live notebooks, shells and TensorBoards of one user; 0: no limit.",
+     .target = DET_AT(config.tasks_per_user),
+     .default_json = "0",
+     .min = 0,
      .max = kMaxInt},
     {.path = "limits.streams_per_user",
      .description = "Maximum number of open streams (logs, watches) of a user.",
@@ -241,6 +247,14 @@ constexpr Field kFields[] = {
                     "them.",
      .target = DET_AT(config.allow_origins),
      .default_json = "[]"},
+
+    Section("proxy", "Access to notebooks, TensorBoards and ports of tasks (docs/tasks.md)."),
+    {.path = "proxy.direct",
+     .description = "Whether the master first tries to connect to the agent's address, which is "
+                    "faster than through the agent's connection. Useful only if programs of tasks "
+                    "listen on all addresses and the master can reach the ports of agents.",
+     .target = DET_AT(config.direct_proxy),
+     .default_json = "false"},
 
     Section("webhooks", "Delivery of webhooks (docs/webhooks.md)."),
     {.path = "webhooks.signing_key",
@@ -374,8 +388,20 @@ constexpr Field kMoreFields[] = {
      .default_json = "[]"},
     WithoutEffect("integrations", "there are none"),
     WithoutEffect("reserved_ports", "tasks use free ports"),
-    WithoutEffect("tensorboard_timeout", "TensorBoards are not supported yet"),
-    WithoutEffect("notebook_timeout", "notebooks are not supported yet"),
+    {.path = "tensorboard_timeout",
+     .description = "Seconds without a request after which a TensorBoard ends that sets no "
+                    "idle_timeout; 0: it does not end.",
+     .target = DET_AT(config.tensorboard_timeout),
+     .default_json = "300",
+     .min = 0,
+     .max = kMaxInt},
+    {.path = "notebook_timeout",
+     .description = "Seconds without activity after which a notebook ends that sets no "
+                    "idle_timeout; 0: it does not end.",
+     .target = DET_AT(config.notebook_timeout),
+     .default_json = "0",
+     .min = 0,
+     .max = kMaxInt},
     WithoutEffect("det_cloud", "there is none"),
     Section("__internal", "Deprecated."),
     Removed("__internal.preemption_timeout",

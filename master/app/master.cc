@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/installation.h"
 #include "base/log.h"
+#include "base/machine_id.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "master/agents/agent_hub.h"
@@ -217,7 +218,9 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       agents::HubOptions{.cluster_id = parts_.info.cluster_id,
                          .version = base::kVersion,
                          .reconnect_timeout = config.agent_reconnect_timeout,
-                         .topology = config.topology},
+                         .topology = config.topology,
+                         .machine_id = base::GetMachineId(),
+                         .direct_proxy = config.direct_proxy},
       agents::HubDeps{
           .store = store_.get(),
           .authenticator = authenticator_.get(),

@@ -77,7 +77,6 @@ FOLDERS = {
     "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
                       "master/engine/", "master/store/interfaces/", "master/auth/",
                       "master/proxy/", PROTO],
-    "master/proxy": ["master/core/model/"],
     "master/gateway": [PROTO],
     # Finds and authorizes the services of tasks. The gateway carries their bytes.
     "master/proxy": [*CORE, "master/engine/", "master/store/interfaces/", "master/auth/",
@@ -114,6 +113,7 @@ FOLDERS = {
     "master/app": ["master/**", PROTO],
     "master/tests/authz": ["master/**", PROTO],
     "master/tests/integration": ["master/**", PROTO],
+    "master/tests/tunnels": ["master/**", "agent/**", PROTO],
     "master/tests": ["master/**", PROTO],
     "agent": ["agent/**", PROTO],
     "agent/core": [PURE],

@@ -51,6 +51,10 @@ class State:
         self.parts = {}  # upload or (bucket, key) -> {number or id: bytes}
 
 
+def etag(content):
+    return hashlib.md5(content).hexdigest()
+
+
 def sign_v4(method, path, query, headers, signed, content, at, region, secret):
     """docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html"""
     quoted = sorted((urllib.parse.quote(k, safe="-_.~"), urllib.parse.quote(v, safe="-_.~"))
@@ -183,7 +187,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         keys, more = self.page(bucket, self.params.get("continuation-token", ""))
         body = "".join(
             f"<Contents><Key>{escape(key)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
-            f"<ETag>&quot;e&quot;</ETag><Size>{len(self.state.objects[bucket, key])}</Size></Contents>"
+            f"<ETag>&quot;{etag(self.state.objects[bucket, key])}&quot;</ETag>"
+            f"<Size>{len(self.state.objects[bucket, key])}</Size></Contents>"
             for key in keys)
         if more:
             body += (f"<NextContinuationToken>{escape(more)}</NextContinuationToken>"
@@ -278,7 +283,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def google_resource(self, place):
         return {"kind": "storage#object", "bucket": place[0], "name": place[1],
-                "size": str(len(self.state.objects[place]))}
+                "size": str(len(self.state.objects[place])), "etag": etag(self.state.objects[place])}
 
     def json(self, value):
         return 200, {"Content-Type": "application/json"}, json.dumps(value).encode()
@@ -321,7 +326,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         keys, more = self.page(container, self.params.get("marker", ""))
         body = "".join(
             f"<Blob><Name>{escape(key)}</Name><Properties><Content-Length>"
-            f"{len(self.state.objects[container, key])}</Content-Length><BlobType>BlockBlob</BlobType>"
+            f"{len(self.state.objects[container, key])}</Content-Length>"
+            f"<Etag>{etag(self.state.objects[container, key])}</Etag><BlobType>BlockBlob</BlobType>"
             "</Properties></Blob>" for key in keys)
         return 200, {"Content-Type": "application/xml"}, (
             f"<EnumerationResults ContainerName=\"{container}\"><Blobs>{body}</Blobs>"

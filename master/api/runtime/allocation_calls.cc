@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/runtime/allocation_status.h"
 #include "master/core/cluster/cluster.h"
@@ -39,6 +40,16 @@ void AddAccelerators(const experiment::Allocation& allocation, const Agents& age
       }
     }
   }
+}
+
+// Returns the id of the task in its allocations.
+absl::StatusOr<model::TaskId> FindTask(store::Store& store, const std::string& task) {
+  if (const model::TaskId id(task); model::IsOtherTask(id)) {
+    DET_RETURN_IF_ERROR(store.tasks().Get(id).status());
+    return id;
+  }
+  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, GetTrialOfTask(store, task));
+  return record.trial.task;
 }
 
 }  // namespace
@@ -115,11 +126,11 @@ void GatherFromPeers(AllGather& all_gather, Call& call, const std::string& alloc
 void ReadAccelerators(engine::Engine& engine, base::ThreadPool& pool, store::Store& store,
                       const std::string& task, v1::GetTaskAcceleratorDataResponse* response,
                       Done done) {
-  const absl::StatusOr<store::TrialRecord> trial = GetTrialOfTask(store, task);
-  if (!trial.ok()) return done(trial.status());
+  const absl::StatusOr<model::TaskId> id = FindTask(store, task);
+  if (!id.ok()) return done(id.status());
   auto agents = std::make_shared<Agents>();
   engine.Query([agents](const cluster::Cluster& cluster) { *agents = cluster.agents(); },
-               [&pool, &store, task = trial->trial.task, agents, response,
+               [&pool, &store, task = *id, agents, response,
                 done = std::move(done)](absl::Status status) mutable {
                  pool.Post([&store, task, agents, response, status = std::move(status),
                             done = std::move(done)]() mutable {

@@ -253,6 +253,16 @@ TEST_F(GenericTasksTest, DoesNotServeOtherKinds) {
     EXPECT_THAT(status.error_message(), HasSubstr("of type GENERIC"));
   }
   EXPECT_EQ(GetConfig(command), "");
+  api::GetGenericTaskConfigRequest request;
+  request.set_task_id("no-such-task");
+  api::GetGenericTaskConfigResponse response;
+  EXPECT_EQ(Call(&Generic::GetGenericTaskConfig, request, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  api::GetTaskAcceleratorDataRequest accelerators;
+  accelerators.set_task_id(command);
+  api::GetTaskAcceleratorDataResponse found;
+  EXPECT_TRUE(
+      Call(&api::TaskRuntimeService::Stub::GetTaskAcceleratorData, accelerators, &found).ok());
 }
 
 TEST_F(GenericTasksTest, NeedsPermissionOfTasks_InTheWorkspaceOfTheTask) {

@@ -23,6 +23,7 @@ import det
 from det import sync
 from det.detached import _spool
 from det.experimental import core_v2
+from event_files import points
 from fake_master import SERVICE, as_task, fake_master, refusal
 
 TRIAL = "/api/v1/trials/7"
@@ -744,6 +745,8 @@ class CoreV2Test(Case):
         [trial] = self.master.bodies("/api/v1/trials")
         self.assertEqual("t", trial["externalTrialId"])
         self.assertEqual(["STATE_COMPLETED"], self.states())
+        [events] = (self.folder / "checkpoints").rglob("experiment/*/trial/*/*tfevents*")
+        self.assertEqual([("Determined/loss", 1, 1.0)], points(events))
 
     def test_exception_in_the_block_leaves_an_error(self):
         self.master.answers["/api/v1/trials/by-external-id/e/t"] = {}

@@ -125,7 +125,10 @@ def _run(command: Sequence[str]) -> int:
 def _describe_absence(sources: Sequence[Source], problem: str, timeout: float) -> str:
     ids = sorted({get_experiment_id(source) for source in sources}, key=lambda text: text.zfill(20))
     which = f"experiment {ids[0]} has" if len(ids) == 1 else f"experiments {', '.join(ids)} have"
-    why = problem or f"none was stored within {timeout:g} s; a trial stores them when it reports"
+    why = (
+        problem
+        or f"none was stored within {timeout:g} s; a trial stores them when it reports metrics"
+    )
     return f"{which} no event files: {why}"
 
 

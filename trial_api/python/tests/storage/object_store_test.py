@@ -123,6 +123,12 @@ class ObjectStoreTest(unittest.TestCase):
                     store.put(key, b"x")
                 self.assertEqual(sorted(keys), store.list("p/"))
                 self.assertEqual([], store.list("none/"))
+                before = store.describe("p/")
+                self.assertEqual(11, before[odd][0])
+                store.put("p/empty", b"")
+                store.put(odd, b"HELLO AGAIN")
+                self.assertNotEqual(before[odd], store.describe("p/")[odd])
+                self.assertEqual(b"LO AG", store.get_range(odd, 3, 8))
                 for key in [*keys, odd]:
                     store.remove(key)
                 self.assertEqual(2, len(server.state.objects))
