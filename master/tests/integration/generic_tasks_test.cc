@@ -267,16 +267,15 @@ TEST_F(GenericTasksTest, DoesNotServeOtherKinds) {
 
 TEST_F(GenericTasksTest, NeedsPermissionOfTasks_InTheWorkspaceOfTheTask) {
   const std::string id = MustCreate();
-  const auto add_user = [this](const std::string& name, model::Role role) {
+  const int elsewhere = CreateWorkspace("elsewhere");
+  const auto add_user = [this](const std::string& name, int workspace, model::Role role) {
     const auto user = master_.store().users().AddUser({.username = name});
     ASSERT_TRUE(user.ok()) << user.status();
-    if (role != model::Role::kNone) {
-      ASSERT_TRUE(master_.store().access().AddRole({user->id, 1, role}).ok());
-    }
+    ASSERT_TRUE(master_.store().access().AddRole({user->id, workspace, role}).ok());
     master_.AddSession(name, store::SessionRecord::Kind::kUser, user->id);
   };
-  add_user("viewer", model::Role::kViewer);
-  add_user("stranger", model::Role::kNone);
+  add_user("viewer", 1, model::Role::kViewer);
+  add_user("stranger", elsewhere, model::Role::kEditor);
   api::KillGenericTaskRequest kill;
   kill.set_task_id(id);
   api::KillGenericTaskResponse killed;
@@ -354,7 +353,7 @@ TEST_F(GenericTasksTest, RecordsWhoCreatedAndKilled) {
 TEST_F(GenericTasksTest, IsInTheUsageReport) {
   FakeAgent agent(master_, "a", 1);
   EXPECT_TRUE(agent.Next().has_registered());
-  const std::string id = MustCreate();
+  const std::string id = MustCreate(MakeRequest("entrypoint: [a]"));
   const std::string allocation = agent.Next().start().task().allocation_id();
   EXPECT_EQ(allocation, id + ".1");
   agent.Started(allocation);
@@ -367,7 +366,7 @@ TEST_F(GenericTasksTest, IsInTheUsageReport) {
   google::api::HttpBody csv;
   const grpc::Status exported = Call(&api::UsageService::Stub::ExportAllocations, request, &csv);
   EXPECT_TRUE(exported.ok()) << exported.error_message();
-  EXPECT_THAT(csv.data(), HasSubstr(allocation + ",GENERIC,admin,Uncategorized,,0,"));
+  EXPECT_THAT(csv.data(), HasSubstr(allocation + ",GENERIC,admin,Uncategorized,,1,"));
 }
 
 TEST_F(GenericTasksTest, CountsActivityThatANotebookReports) {
