@@ -413,8 +413,8 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       return done(absl::FailedPreconditionError(absl::StrCat(
           "allocation ", id.value(), " has no rendezvous: only those of trials have one")));
     }
-    AwaitUpdate(engine_, pool_, loop_, allocations_, id,
-                trial::AllocationUpdate::kRendezvous, kMaxWait, call,
+    AwaitUpdate(engine_, pool_, loop_, allocations_, id, trial::AllocationUpdate::kRendezvous,
+                kMaxWait, call,
                 [&request, response,
                  done = std::move(done)](const absl::StatusOr<OptionalUpdate>& update) mutable {
                   if (!update.ok()) return done(update.status());
