@@ -98,7 +98,7 @@ std::vector<std::string> MakeSshCommand(const SshHost& host) {
 }
 
 std::string MakeSshConfig(const SshHost& host, const std::string& comment) {
-  // A short alias for people; programs can use the ID.
+  // A short alias to type; programs can use the ID.
   std::string text =
       absl::StrCat("# ", RemoveControlCharacters(comment), "\nHost det-", host.id.substr(0, 8), " ",
                    host.id, "\n  HostName ", host.id, "\n  User ", host.user, "\n");

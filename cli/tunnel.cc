@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -5,6 +5,7 @@
 //
 // Changes to the working directory, runs the startup hooks, and then becomes the command of the
 // task, or runs a service as its child process.
+#include <pwd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "agent/runner/service_runner.h"
 #include "agent/runner/startup_hooks.h"
@@ -63,6 +65,18 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   return options;
 }
 
+std::string GetVariable(const char* name) {
+  const char* value = ::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Replaces the names of the user of this process and of the owner of the task.
+std::string ExpandWorkDir(const std::string& work_dir) {
+  const passwd* user = ::getpwuid(::geteuid());
+  return absl::StrReplaceAll(work_dir, {{"$AGENT_USER", user == nullptr ? "" : user->pw_name},
+                                        {"$DET_USER", GetVariable("DET_USER")}});
+}
+
 // Returns only if the program cannot be executed, with the exit code of a shell for this error.
 int Become(const std::vector<std::string>& argv) {
   std::vector<char*> pointers;
@@ -81,10 +95,10 @@ int Main(int argc, char** argv) {
   };
   const absl::StatusOr<Options> options = ParseOptions(argc, argv);
   if (!options.ok()) return fail(options.status().message());
-  const char* run_dir = ::getenv("DET_RUN_DIR");
-  if (run_dir == nullptr) return fail(absl::StrCat("DET_RUN_DIR is not set; ", kUsage));
+  const std::string run_dir = GetVariable("DET_RUN_DIR");
+  if (run_dir.empty()) return fail(absl::StrCat("DET_RUN_DIR is not set; ", kUsage));
   if (!options->hooks_done) {
-    const std::string& folder = options->work_dir;
+    const std::string folder = ExpandWorkDir(options->work_dir);
     if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
       return fail(absl::StrCat("cannot enter work_dir ", folder, ": ", ::strerror(errno)));
     }

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "agent/runner/services.h"
 #include "base/file.h"
@@ -39,8 +42,8 @@ Json MakeConfig(const ServiceInput& input, const std::string& base_path, const s
             {"allow_origin", "*"},
             {"trust_xheaders", true},
             {"base_url", base_path},
-            {"root_dir", "/"},
-            {"preferred_dir", input.work_dir}}},
+            {"root_dir", "/"}}},
+          {"FileContentsManager", {{"preferred_dir", input.work_dir}}},
           {"IdentityProvider", {{"token", token}}},
           // A cluster may have no access to the internet.
           {"LabApp", {{"check_for_updates_class", "jupyterlab.NeverCheckForUpdate"}}}};

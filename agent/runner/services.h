@@ -39,8 +39,6 @@ std::string GetPython();
 // Returns whether this Python can import a module.
 bool HasModule(const std::string& python, const std::string& module);
 
-// Quotes a text for a POSIX shell.
-std::string QuoteForShell(const std::string& text);
 // Returns a script that exports the variables of the task which a session must not determine
 // itself, such as HOME or TERM.
 std::string MakeEnvironmentScript(const std::vector<std::string>& env);

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "agent/runner/services.h"
+#include "agent/runner/startup_hooks.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include <nlohmann/json.hpp>
@@ -66,7 +71,7 @@ Subsystem sftp )",
                       kSftpServer, "\nForceCommand ", QuoteForShell(folder + "/session"), "\n");
 }
 
-// A session gets the variables of the task and starts in its working directory. It is no login
+// A session gets the variables of the task and starts in its working directory. It is not a login
 // shell, because /etc/profile would replace PATH. Without SHLVL, bash reads ~/.bashrc also for a
 // command, so that the user's files have the last word.
 std::string MakeSessionScript(const std::string& folder, const std::string& work_dir) {
@@ -99,10 +104,6 @@ absl::StatusOr<std::string> GetUser() {
 }
 
 }  // namespace
-
-std::string QuoteForShell(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", R"('\'')"}}), "'");
-}
 
 std::string MakeEnvironmentScript(const std::vector<std::string>& env) {
   std::string script;

@@ -3,8 +3,13 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace det::agent {
+
+std::string QuoteForShell(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", R"('\'')"}}), "'");
+}
 
 std::vector<std::string> FindStartupHooks(const std::string& run_dir) {
   std::vector<std::string> hooks;
@@ -16,27 +21,21 @@ std::vector<std::string> FindStartupHooks(const std::string& run_dir) {
 
 std::vector<std::string> MakeHookCommand(const std::vector<std::string>& hooks,
                                          const std::vector<std::string>& next) {
-  // The number of hooks is $1, then come the hooks, then the command. The hooks see no arguments.
-  constexpr char kScript[] = R"sh(
-run_hook() {
-  det_hook=$1
-  shift $#
-  trap 'det_code=$?
-    { set +x; } 2>/dev/null
-    echo "startup hook $det_hook ended the task with exit code $det_code" >&2' EXIT
-  set -ex
-  . "$det_hook"
-  { set +ex; trap - EXIT; } 2>/dev/null
-}
-)sh";
-  std::string script = kScript;
-  for (size_t i = 1; i <= hooks.size(); ++i) absl::StrAppend(&script, "run_hook \"$", i, "\"\n");
-  absl::StrAppend(&script, "shift ", hooks.size(), "\nexec \"$@\"\n");
-  std::vector<std::string> argv = {::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh", "-c",
-                                   script, "startup-hook"};
-  argv.insert(argv.end(), hooks.begin(), hooks.end());
-  argv.insert(argv.end(), next.begin(), next.end());
-  return argv;
+  std::string script;
+  for (const std::string& hook : hooks) {
+    absl::StrAppend(&script, "det_hook=", QuoteForShell(hook), R"sh(
+trap 'det_code=$?
+  { set +x; } 2>/dev/null
+  echo "startup hook $det_hook ended the task with exit code $det_code" >&2' EXIT
+set -ex
+. "$det_hook"
+{ set +ex; trap - EXIT; } 2>/dev/null
+)sh");
+  }
+  // Part of the script, because a hook could change the arguments of the shell.
+  absl::StrAppend(&script, "exec");
+  for (const std::string& word : next) absl::StrAppend(&script, " ", QuoteForShell(word));
+  return {::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh", "-c", script, "startup-hook"};
 }
 
 }  // namespace det::agent

@@ -8,6 +8,9 @@
 
 namespace det::agent {
 
+// Quotes a text for a POSIX shell.
+std::string QuoteForShell(const std::string& text);
+
 // Returns the hooks that exist, in the order in which they run: that of the cluster's configuration
 // in the run directory, and that of the working directory, which is the current one.
 std::vector<std::string> FindStartupHooks(const std::string& run_dir);

@@ -1,4 +1,4 @@
-// det experiment archive|unarchive|delete, det experiment set gc-policy
+// det experiment archive|unarchive|delete|delete-tb-files, det experiment set gc-policy
 #include <string>
 #include <vector>
 
@@ -44,6 +44,21 @@ absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
   }
   run.screen->Print(absl::StrCat("deleting experiment ", id, "\n"));
   PrintKept(run, response.kept());
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunDeleteTensorboardFiles(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  api::v1::DeleteTensorboardFilesRequest request;
+  request.set_experiment_id(id);
+  api::v1::DeleteTensorboardFilesResponse response;
+  DET_RETURN_IF_ERROR(api->Call("ExperimentService.DeleteTensorboardFiles", request, &response));
+  if (run.json()) {
+    DET_RETURN_IF_ERROR(run.PrintJson(response));
+  } else {
+    run.screen->Print(absl::StrCat("deleted the TensorBoard files of experiment ", id, "\n"));
+  }
   return kExitOk;
 }
 
@@ -116,6 +131,13 @@ std::vector<Command> ExperimentDeletionCommands() {
        {kYes},
        RunExperimentDelete,
        "Checkpoints that other experiments start from are kept."},
+      {{"experiment", "delete-tb-files"},
+       "Delete the TensorBoard files of an ended experiment",
+       {kOneExperiment},
+       {},
+       RunDeleteTensorboardFiles,
+       "It asks for no confirmation, because existing scripts call it. Metrics, logs and "
+       "checkpoints are kept."},
       {{"experiment", "set", "gc-policy"},
        "Set which checkpoints of an experiment are kept",
        {kOneExperiment},

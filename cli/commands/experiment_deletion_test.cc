@@ -112,6 +112,16 @@ TEST(ExperimentDeleteTest, ReturnsErrorOfMaster) {
   EXPECT_EQ(result.out, "");
 }
 
+TEST(TensorboardFilesTest, DeletesFilesOfOneExperiment) {
+  const DetResult result = RunDet("experiment delete-tb-files 7", {"{}"});
+  EXPECT_EQ(result.code.value_or(-1), kExitOk);
+  EXPECT_THAT(result.requests,
+              ElementsAre(StartsWith("DELETE /api/v1/experiments/7/tensorboard-files")));
+  EXPECT_EQ(result.out, "deleted the TensorBoard files of experiment 7\n");
+  const DetResult refused = RunDet("experiment delete-tb-files 7", {Refusal()});
+  EXPECT_THAT(std::string(refused.code.status().message()), HasSubstr("kill it first"));
+}
+
 TEST(ExperimentArchiveTest, SendsOneRequest) {
   const DetResult archive = RunDet("experiment archive 7", {"{}"});
   EXPECT_THAT(archive.requests, ElementsAre(StartsWith("POST /api/v1/experiments/7/archive")));

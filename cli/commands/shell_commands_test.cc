@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "cli/ssh.h"

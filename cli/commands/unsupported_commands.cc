@@ -16,9 +16,6 @@ struct UnsupportedCommand {
 
 constexpr UnsupportedCommand kUnsupportedCommands[] = {
     {"trial list", "list the trials of an experiment with `det experiment list-trials EXPERIMENT`"},
-    {"experiment delete-tb-files",
-     "files are deleted with their experiment. Delete it with `det experiment delete EXPERIMENT`, "
-     "or only checkpoints with `det checkpoint delete`"},
     {"workspace bindings",
      "a cluster runs on agents and has no Kubernetes namespaces. Bind a resource pool to a "
      "workspace with `det resource-pool bindings add POOL WORKSPACE`"},

@@ -51,10 +51,9 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
                                          *from.watch, *from.deliverer, *from.pool, *from.loop,
                                          *from.clock, from.info, from.defaults));
   services.push_back(MakeCommandService(*from.calls, *from.engine, *from.store, *from.pool,
-                                        *from.clock, *from.task_activity,
-                                        from.defaults.task_defaults));
-  services.push_back(MakeGenericTaskService(*from.calls, *from.engine, *from.store, *from.pool,
-                                            from.defaults.task_defaults));
+                                        *from.clock, *from.task_activity, from.launch));
+  services.push_back(
+      MakeGenericTaskService(*from.calls, *from.engine, *from.store, *from.pool, from.launch));
   services.push_back(MakeTemplateService(*from.calls, *from.store));
   services.push_back(MakeSearchService(*from.calls, *from.engine, *from.store, *from.watch,
                                        *from.pool, *from.clock, from.defaults));

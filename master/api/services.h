@@ -19,6 +19,7 @@
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/api/runtime/all_gather.h"
+#include "master/api/tasks/launch_settings.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/password_queue.h"
 #include "master/engine/engine.h"
@@ -55,6 +56,7 @@ struct ServiceParts {
   webhooks::Deliverer* deliverer = nullptr;
   MasterInfo info;
   ExperimentDefaults defaults;
+  LaunchSettings launch;
   bool allow_blank_passwords = false;
   // The role that the user who creates a workspace gets in it.
   std::optional<model::RoleId> workspace_creator_role = model::Role::kWorkspaceAdmin;

@@ -61,6 +61,9 @@ struct Config {
   int max_body_mib = 128;
   int requests_per_second = 1000;
   int streams_per_user = 100;
+  int tasks_per_user = 0;        // live notebooks, shells and TensorBoards; 0: no limit
+  int notebook_timeout = 0;      // default of idle_timeout in seconds; 0: none
+  int tensorboard_timeout = 300;
   std::vector<std::string> allow_origins;  // CORS origins
   std::vector<std::string> feature_switches;
   bool direct_proxy = false;                  // connect to the addresses of agents

@@ -421,8 +421,6 @@ const std::vector<std::pair<const char*, const char*>>& DeterminedKeys() {
        "db.url=\"port=5432 host='h'\"\nm:1: db.migrations: without"},
       {"db: {host: h, views_and_triggers: m}",
        "db.url=\"port=5432 host='h'\"\nm:1: db.views_and_triggers: without effect"},
-      {"tensorboard_timeout: 300", "m:1: tensorboard_timeout: without effect"},
-      {"notebook_timeout: \"300\"", "m:1: notebook_timeout: without effect"},
       {"security: {default_task: {user: root, uid: 0, group: root, gid: 0}}",
        "m:1: security.default_task: without effect: tasks run as the agent's own user"},
       {"security: {tls: {cert: c, key: k}}", "security.tls.cert=\"c\"\nsecurity.tls.key=\"k\"\n"},
@@ -466,6 +464,8 @@ const std::vector<std::pair<const char*, const char*>>& DeterminedKeys() {
        "m:1: telemetry: without effect: this master sends no telemetry"},
       {"enable_cors: true", "m:1: enable_cors: without effect: use cors.allow_origins"},
       {"launch_error: \"false\"", "launch_error=false\n"},
+      {"tensorboard_timeout: 60", "tensorboard_timeout=60\n"},
+      {"notebook_timeout: \"300\"", "notebook_timeout=300\n"},
       {"cluster_name: lab", "cluster_name=\"lab\"\n"},
       {"ui_customization: {logo_paths: {dark_horizontal: a, dark_vertical: b, light_horizontal: c, "
        "light_vertical: d}}",
@@ -568,8 +568,7 @@ const std::vector<std::pair<const char*, const char*>>& DeterminedKeys() {
        "add_capabilities: [], drop_capabilities: [], devices: [], work_dir: w, cpu_pod_spec: {}, "
        "gpu_pod_spec: {}, checkpoint_gc_pod_spec: {}, kubernetes: {}, slurm: {}, pbs: {}}",
        "m:1: task_container_defaults.shm_size_bytes: without effect: tasks run as processes"},
-      {"task_container_defaults: {startup_hook: x}",
-       "m:1: task_container_defaults.startup_hook: the cluster runs no script before a task"},
+      {"task_container_defaults: {startup_hook: x}", ""},
       {"task_container_defaults: {preemption_timeout: 5, environment_variables: [A=B], "
        "bind_mounts: "
        "[{host_path: /a, container_path: b}], log_policies: [{pattern: p, action: "

@@ -46,6 +46,8 @@
 #include "master/gateway/http_server.h"
 #include "master/gateway/tls_keys.h"
 #include "master/gc/gc_thread.h"
+#include "master/proxy/activity.h"
+#include "master/proxy/task_proxy.h"
 #include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/webhooks/deliverer.h"
@@ -133,6 +135,7 @@ class Master::Impl {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // for agents with certificates; may be null
   std::unique_ptr<UpdateStreams> updates_;       // null without the feature switch
+  std::unique_ptr<proxy::TaskProxy> proxy_;
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
 };
@@ -335,6 +338,18 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   };
   hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
     metrics_.Render(*engine_, std::move(reply));
+  };
+  proxy_ = std::make_unique<proxy::TaskProxy>(
+      proxy::TaskProxy::Parts{.engine = engine_.get(),
+                              .store = store_.get(),
+                              .authenticator = authenticator_.get(),
+                              .pool = pool_.get(),
+                              .dialer = hub_.get(),
+                              .activity = &task_activity_,
+                              .clock = &clock_});
+  hooks.open_service = [this](const std::string& service, gateway::ServiceCredentials credentials,
+                              auto reply) {
+    proxy_->Open(service, std::move(credentials), std::move(reply));
   };
   hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
   const std::vector<std::string>& switches = config.feature_switches;

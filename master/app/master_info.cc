@@ -11,6 +11,30 @@
 #include "master/core/model/role.h"
 
 namespace det::app {
+namespace {
+
+// 0 seconds: none.
+std::optional<absl::Duration> ToTimeout(int seconds) {
+  return seconds == 0 ? std::nullopt : std::optional(absl::Seconds(seconds));
+}
+
+api::LaunchSettings MakeLaunchSettings(const Config& config, const std::string& cluster_id) {
+  api::LaunchSettings settings;
+  settings.cluster_id = cluster_id;
+  settings.defaults = config.task_defaults;
+  for (const auto& [pool, defaults] : config.displayed_task_defaults) {
+    const model::Value* hook = defaults.Find("startup_hook");
+    if (hook != nullptr && hook->AsString() != nullptr) {
+      settings.startup_hooks[pool] = *hook->AsString();
+    }
+  }
+  settings.notebook_timeout = ToTimeout(config.notebook_timeout);
+  settings.tensorboard_timeout = ToTimeout(config.tensorboard_timeout);
+  settings.tasks_per_user = config.tasks_per_user;
+  return settings;
+}
+
+}  // namespace
 
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
                             absl::Time now, api::ServiceParts* parts) {
@@ -31,6 +55,7 @@ absl::Status FillMasterInfo(const Config& config, store::Store& store, const std
   info.config = ToDisplayedConfig(config);
   info.log_days = config.log_days;
   parts->defaults.task_defaults = config.task_defaults;
+  parts->launch = MakeLaunchSettings(config, info.cluster_id);
   checkpoint_storage::CheckpointLocations& locations = parts->defaults.checkpoint_locations;
   model::ExperimentConfig defaults;
   defaults.checkpoint_storage = config.checkpoint_storage;

@@ -3,9 +3,12 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/objects/bucket.h"
+#include "base/objects/testing/object_server.h"
 #include "gtest/gtest.h"
 
 namespace det::checkpoint_storage {
@@ -39,10 +42,43 @@ class ExperimentFilesTest : public testing::Test {
 TEST_F(ExperimentFilesTest, RemovesFilesOfOneExperiment) {
   const fs::path removed = AddFile(7);
   const fs::path kept = AddFile(8);
+  const fs::path longer = AddFile(70);  // an ID that begins with 7
   EXPECT_TRUE(Remove(7).ok());
   EXPECT_FALSE(fs::exists(removed));
   EXPECT_TRUE(fs::exists(kept));
+  EXPECT_TRUE(fs::exists(longer));
   EXPECT_TRUE(Remove(7).ok());  // nothing is left
+}
+
+TEST_F(ExperimentFilesTest, RemovesFilesOfOneExperimentFromBucket) {
+  const objects::ObjectServer server;
+  for (const char* type : {"s3", "gcs", "azure"}) {
+    for (const char* prefix : {"", "team/a", "team/a/"}) {
+      const objects::BucketConfig place = server.GetBucketConfig(type);
+      storage_ = {};
+      storage_.type = type;
+      storage_.prefix = prefix;
+      storage_.bucket = place.bucket;
+      storage_.access_key = place.access_key;
+      storage_.secret_key = place.secret_key;
+      storage_.endpoint_url = place.endpoint_url;
+      storage_.container = place.container;
+      storage_.connection_string = place.connection_string;
+      const auto bucket = *objects::OpenBucket(place);
+      const std::string root =
+          (*prefix == '\0' ? "" : "team/a/") + std::string("cluster/tensorboard/experiment/");
+      for (const char* name : {"1/trial/1/a", "1/trial/2/b", "10/trial/3/c", "2/trial/1/d"}) {
+        ASSERT_TRUE(bucket->Put(root + name, "x").ok());
+      }
+      for (int times = 0; times < 2; ++times) {
+        const absl::Status status =
+            RemoveTensorboardFiles({.own = storage_}, storage_, "cluster", model::ExperimentId(1));
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_EQ(*bucket->List(root),
+                  (std::vector<std::string>{root + "10/trial/3/c", root + "2/trial/1/d"}));
+      }
+    }
+  }
 }
 
 TEST_F(ExperimentFilesTest, Succeeds_WhenNoTrialStoredFiles) { EXPECT_TRUE(Remove(7).ok()); }

@@ -54,6 +54,13 @@ asio::awaitable<bool> HttpExchange::Serve() {
   const error_code error = co_await ReadHeader();
   request_id_ = GetOrMakeRequestId(request());
   if (error) co_return co_await RespondUnreadable(error, context_.options.body_limit);
+  if (!HasClearFraming(request(), request().version())) {
+    co_return co_await RespondUnreadable(http::error::bad_transfer_encoding,
+                                         context_.options.body_limit);
+  }
+  if (target().starts_with(kProxyPaths) && context_.hooks.open_service) {
+    co_return co_await ServeProxy();
+  }
   const std::string_view path = target().substr(0, target().find('?'));
   if (path == "/stream" && IsReadOnly() && context_.hooks.open_updates) {
     co_return co_await ServeUpdates();
@@ -163,12 +170,18 @@ asio::awaitable<error_code> HttpExchange::ReadBody(uint64_t limit) {
   }
   parser_.body_limit(limit);
   stream_->expires_after(kTransfer);
+  error = co_await AllowBody();
+  if (!error) co_await http::async_read(*stream_, buffer_, parser_, Catch(error));
+  co_return error;
+}
+
+asio::awaitable<error_code> HttpExchange::AllowBody() {
+  error_code error;
   if (absl::EqualsIgnoreCase(View(request()[http::field::expect]), "100-continue")) {
     static constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
     const auto bytes = asio::buffer(kContinue, sizeof(kContinue) - 1);
     co_await asio::async_write(*stream_, bytes, Catch(error));
   }
-  if (!error) co_await http::async_read(*stream_, buffer_, parser_, Catch(error));
   co_return error;
 }
 

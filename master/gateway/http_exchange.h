@@ -3,7 +3,7 @@
 // Created by http_session.cc for each request, on the connection's strand. Requests that can be
 // refused by their headers are refused before the body is read. http_exchange.cc reads requests and
 // calls services, http_streams.cc joins several streams, http_updates.cc serves a websocket,
-// http_download.cc sends files,
+// http_download.cc sends files, http_proxy.cc and http_tunnel.cc lead into tasks,
 // http_responses.cc builds responses.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
@@ -16,8 +16,12 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "base/fd.h"
 #include "master/gateway/builtin_routes.h"
+#include "master/gateway/http_relay.h"
 #include "master/gateway/http_session.h"
+#include "master/gateway/proxied_service.h"
+#include "master/gateway/proxy_headers.h"
 #include "master/gateway/session_cookie.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/transcoder.h"
@@ -42,7 +46,7 @@ class HttpExchange {
   boost::asio::awaitable<bool> Serve();
 
   // Whether the client may still be sending this request.
-  bool unread() const { return !parser_.is_done(); }
+  bool unread() const { return !body_was_read_ && !parser_.is_done(); }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -56,6 +60,8 @@ class HttpExchange {
   bool IsSmallLocalCall(const Transcoder::Route& route) const;
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
+  // Tells the client to send the body, if the client waits for that.
+  boost::asio::awaitable<Error> AllowBody();
   // Responds to a request that cannot be read, if the client is still connected.
   boost::asio::awaitable<bool> RespondUnreadable(const Error& error, uint64_t limit);
   // Decodes the body's Content-Encoding in place; returns an error response if that fails.
@@ -113,6 +119,26 @@ class HttpExchange {
   // Why the request cannot become a websocket; OK if it can.
   absl::Status CheckUpgrade() const;
 
+  // Serves a path below /proxy/.
+  boost::asio::awaitable<bool> ServeProxy();
+  Response MakeProxyRefusal(const absl::Status& status) const;
+  Response MakeBadGateway(const std::string& why) const;
+  boost::asio::awaitable<absl::StatusOr<base::Fd>> Dial(const OpenedService& service);
+  boost::asio::awaitable<bool> RelayRequest(const ProxyTarget& place, const OpenedService& service);
+  // Takes over the request, of which `parser_` keeps the header.
+  std::unique_ptr<HttpRelay> MakeRelay(const ProxyTarget& place, const OpenedService& service);
+  // Sends the request to the program: on an open connection if it can be repeated, else on a new
+  // one. An error if that cannot be opened.
+  boost::asio::awaitable<absl::StatusOr<HttpRelay::Result>> SendRequest(
+      HttpRelay& relay, const OpenedService& service);
+  static std::string GetDialError(const std::string& name, const absl::Status& status);
+  // Adds the gateway's headers to a response of a program, and counts it.
+  void CompleteProxied(const ProxyTarget& place, const OpenedService& service,
+                       ClientResponse& response) const;
+  // Serves a TCP service as a websocket whose binary frames carry the bytes.
+  boost::asio::awaitable<bool> ServeTunnel(const std::string& name, const OpenedService& service);
+  absl::Status CheckTunnel(const std::string& name) const;
+
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
   bool IsReadOnly() const;
@@ -132,6 +158,7 @@ class HttpExchange {
   const std::string peer_;  // the client's address
   boost::beast::flat_buffer& buffer_;
   Parser parser_;
+  bool body_was_read_ = false;  // not by `parser_`
   std::string request_id_;
 };
 

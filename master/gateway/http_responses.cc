@@ -40,6 +40,9 @@ constexpr char kDashboardPolicy[] =
 // The path of the dashboard in links of existing clients.
 constexpr std::string_view kFormerDashboard = "/det";
 
+// A page of the dashboard whose path is also that of an API method: browsers get the page.
+constexpr std::string_view kTasksPage = "/tasks";
+
 // The error of a request that cannot be read; OK if its client has disconnected.
 absl::Status GetReadError(const error_code& error, uint64_t limit) {
   const auto& kind = make_error_code(http::error::end_of_stream).category();
@@ -206,6 +209,7 @@ std::optional<HttpExchange::Response> HttpExchange::RespondDirectly() const {
     // Other clients than browsers get the information page at /.
     const StaticFiles::File* file = pages->Find(path);
     if (file != nullptr && (path != "/" || AcceptsHtml(request()))) return MakeFileResponse(*file);
+    if (path == kTasksPage && AcceptsHtml(request())) return MakeFileResponse(pages->index());
   }
   const BuiltinRoute* const own = FindBuiltin();
   if (own == nullptr) return std::nullopt;

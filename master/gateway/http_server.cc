@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/gateway/http_session.h"
+#include "master/gateway/idle_connections.h"
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -201,6 +202,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
       std::move(options), std::move(hooks), server, std::move(transcoder),
       Rpc(std::make_shared<asio::io_context>(), server->InProcessChannel(arguments)),
       OpenApi(std::move(api))});
+  context->idle_connections = std::make_shared<IdleConnections>(context->rpc.io());
   auto impl = std::make_shared<Impl>(std::move(context));
   DET_RETURN_IF_ERROR(impl->Listen());
   impl->Run();

@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "base/fd.h"
 #include "master/gateway/openapi.h"
+#include "master/gateway/proxied_service.h"
 #include "master/gateway/rpc.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/tls_keys.h"
@@ -117,6 +118,13 @@ struct HttpHooks {
   std::function<void(const std::string& authorization, std::function<void()> wake,
                      absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<UpdateFeed>>)> reply)>
       open_updates;
+  // Opens the service of a task for a request to /proxy/<service>/. May reply later, from any
+  // thread. NOT_FOUND if there is none that the caller may see, UNAUTHENTICATED, PERMISSION_DENIED,
+  // FAILED_PRECONDITION if its task has ended, UNAVAILABLE if it is not ready, RESOURCE_EXHAUSTED
+  // if it has too many connections. If null, nothing is proxied.
+  std::function<void(const std::string& service, ServiceCredentials credentials,
+                     absl::AnyInvocable<void(absl::StatusOr<OpenedService>)> reply)>
+      open_service;
   // Called after each response with its HTTP status; any thread.
   std::function<void(int status)> on_response;
 };

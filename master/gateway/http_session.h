@@ -10,6 +10,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "master/gateway/http_server.h"
+#include "master/gateway/idle_connections.h"
 #include "master/gateway/json_cache.h"
 #include "master/gateway/openapi.h"
 #include "master/gateway/rpc.h"
@@ -49,6 +50,7 @@ struct HttpContext {
   OpenApi openapi;
   JsonCache json_cache = {};
   GrpcHandoff handoff = {};
+  std::shared_ptr<IdleConnections> idle_connections = nullptr;  // set before the first connection
 };
 
 // The peer of a connection.

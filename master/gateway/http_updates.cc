@@ -13,6 +13,7 @@
 #include "master/gateway/await.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/http_headers.h"
+#include "master/gateway/websocket_connection.h"
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -36,37 +37,10 @@ constexpr size_t kMaxReasonBytes = 123;  // of RFC 6455
 // The client is checked at least this often, so that an expired token ends its connection.
 constexpr auto kMaxWait = std::chrono::seconds(10);
 
-// The connection as a stream that a websocket owns, although the server owns and closes it.
-class Connection {
- public:
-  using executor_type = beast::tcp_stream::executor_type;
-
-  explicit Connection(std::shared_ptr<beast::tcp_stream> stream) : stream_(std::move(stream)) {}
-
-  executor_type get_executor() noexcept { return stream_->get_executor(); }
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
-    return stream_->async_read_some(buffers, std::forward<Token>(token));
-  }
-  template <class Buffers, class Token>
-  auto async_write_some(const Buffers& buffers, Token&& token) {
-    return stream_->async_write_some(buffers, std::forward<Token>(token));
-  }
-
-  friend void beast_close_socket(Connection& connection) { connection.stream_->close(); }
-  template <class Handler>
-  friend void async_teardown(beast::role_type role, Connection& connection, Handler&& handler) {
-    websocket::async_teardown(role, connection.stream_->socket(), std::forward<Handler>(handler));
-  }
-
- private:
-  std::shared_ptr<beast::tcp_stream> stream_;
-};
-
 // One websocket. Used on the connection's strand.
 struct Session {
   explicit Session(const std::shared_ptr<beast::tcp_stream>& stream)
-      : socket(Connection(stream)), timer(stream->get_executor()) {}
+      : socket(WebsocketConnection(stream)), timer(stream->get_executor()) {}
 
   void Wake() {
     is_woken = true;
@@ -79,7 +53,7 @@ struct Session {
     return first;
   }
 
-  websocket::stream<Connection> socket;
+  websocket::stream<WebsocketConnection> socket;
   asio::steady_timer timer;
   std::deque<std::string> requests;  // of the client
   bool is_woken = false;
@@ -197,7 +171,7 @@ asio::awaitable<bool> HttpExchange::ServeUpdates() {
     Response refusal = MakeErrorResponse(feed.status());
     co_return co_await Write(refusal);
   }
-  websocket::stream<Connection>& socket = session->socket;
+  websocket::stream<WebsocketConnection>& socket = session->socket;
   // Pings detect clients that have disappeared or do not read.
   socket.set_option(websocket::stream_base::timeout{.handshake_timeout = std::chrono::seconds(30),
                                                     .idle_timeout = std::chrono::seconds(60),

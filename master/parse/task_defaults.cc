@@ -12,7 +12,7 @@ namespace det::model {
 namespace {
 
 struct Key {
-  enum class Use { kForwarded, kInterface, kIgnored, kRefused };
+  enum class Use { kForwarded, kInterface, kHook, kIgnored };
   const char* name;
   Use use;
   // kForwarded: the field of an experiment's configuration; otherwise a description, or why the key
@@ -32,9 +32,9 @@ constexpr Key kKeys[] = {
     {"preemption_timeout", Key::Use::kForwarded, "preemption_timeout"},
     {"dtrain_network_interface", Key::Use::kInterface,
      "sets `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME`, the network interface of the ranks"},
-    {"startup_hook", Key::Use::kRefused,
-     "the cluster runs no script before a task; add it to the start script of the agents, or to "
-     "startup-hook.sh of the context directory"},
+    {"startup_hook", Key::Use::kHook,
+     "a shell script that runs before commands, notebooks, shells, TensorBoards and generic tasks; "
+     "trials do not run it, but startup-hook.sh of their context directory"},
     {"image", Key::Use::kIgnored, kNoContainers},
     {"registry_auth", Key::Use::kIgnored, kNoContainers},
     {"force_pull_image", Key::Use::kIgnored, kNoContainers},
@@ -121,8 +121,10 @@ Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
       problems.push_back({member.where, here, UnknownKey(member.key)});
     } else if (member.value.is_null()) {
       continue;
-    } else if (key->use == Key::Use::kRefused) {
-      problems.push_back({member.where, here, key->words});
+    } else if (key->use == Key::Use::kHook) {
+      if (member.value.AsString() != nullptr) continue;
+      problems.push_back({member.where, here, absl::StrCat("expected a shell script, found ",
+                                                           member.value.Describe())});
     } else if (key->use == Key::Use::kIgnored) {
       warnings.push_back({member.where, here, key->words});
     } else if (key->use == Key::Use::kForwarded) {
@@ -144,8 +146,7 @@ Value SelectTaskDefaults(const ConfigNode& node) {
   Value::Object selected;
   for (const ConfigMember& member : node.members) {
     const Key* key = FindKey(member.key);
-    if (key == nullptr || key->use == Key::Use::kIgnored || key->use == Key::Use::kRefused)
-      continue;
+    if (key == nullptr || key->use == Key::Use::kIgnored) continue;
     selected[member.key] = member.value.ToValue();
   }
   return selected;
@@ -157,7 +158,7 @@ std::string TaskDefaultsTable() {
     const std::string words =
         key.use == Key::Use::kForwarded   ? absl::StrCat("the experiment's `", key.words, "`")
         : key.use == Key::Use::kInterface ? key.words
-        : key.use == Key::Use::kRefused   ? absl::StrCat("refused: ", key.words)
+        : key.use == Key::Use::kHook      ? key.words
                                           : absl::StrCat("*ignored: ", key.words, "*");
     absl::StrAppend(&table, "| `", key.name, "` | ", words, " |\n");
   }

@@ -68,8 +68,8 @@ TEST(TaskDefaultsTest, ReportProblems) {
                                     "expected")));
   EXPECT_THAT(Read("bind_mounts: [{host_path: /a}]").problems,
               ElementsAre(HasSubstr("bind_mounts[0].container_path: required")));
-  EXPECT_THAT(Read("startup_hook: rm -rf /tmp/x").problems,
-              ElementsAre(HasSubstr("startup-hook.sh")));
+  EXPECT_THAT(Read("startup_hook: [a]").problems,
+              ElementsAre(HasSubstr("expected a shell script, found a list")));
   EXPECT_THAT(Read("dtrain_network_interface: [a]").problems,
               ElementsAre(HasSubstr("name of a network interface, found a list")));
 }

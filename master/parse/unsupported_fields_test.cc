@@ -29,7 +29,6 @@ TEST(WarningsTest, WarnsAboutUnsupportedFields) {
       {"environment: {registry_auth: {username: u}}", "environment.registry_auth: ignored"},
       {"environment: {add_capabilities: [A]}", "environment.add_capabilities: ignored"},
       {"environment: {drop_capabilities: [A]}", "environment.drop_capabilities: ignored"},
-      {"environment: {proxy_ports: [{proxy_port: 1}]}", "environment.proxy_ports: ignored"},
       {"environment: {ports: {a: 1}}", "environment.ports: ignored"},
       {"resources: {shm_size: 4g}", "resources.shm_size: ignored"},
       {"resources: {devices: ['a:b']}", "resources.devices: ignored"},

@@ -42,7 +42,7 @@ absl::Status SignInRequired() {
 
 }  // namespace
 
-absl::Status Access::Authorize(const Service& service, const Credentials& credentials) {
+absl::Status Access::Authorize(const Service& service, const ServiceCredentials& credentials) {
   if (service.unauthenticated) return absl::OkStatus();
   const std::string secret = GetDetail(service, "access_token");
   const std::string& given = credentials.access_token;
@@ -59,7 +59,8 @@ absl::Status Access::Authorize(const Service& service, const Credentials& creden
   return AuthorizeCookie(service, credentials);
 }
 
-absl::Status Access::AuthorizeCookie(const Service& service, const Credentials& credentials) {
+absl::Status Access::AuthorizeCookie(const Service& service,
+                                     const ServiceCredentials& credentials) {
   const std::string secret = GetDetail(service, "access_token");
   const bool has_access = !secret.empty() && IsEqual(secret, credentials.access_cookie);
   if (!has_access && credentials.session_cookie.empty()) return SignInRequired();

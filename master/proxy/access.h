@@ -15,20 +15,13 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "master/auth/authenticator.h"
+#include "master/gateway/proxied_service.h"
 #include "master/proxy/services.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::proxy {
 
-// What a request presents; each member may be empty.
-struct Credentials {
-  std::string authorization;   // "Bearer <token>", of the header
-  std::string access_token;    // of the notebook's address, or of `Authorization: token`
-  std::string session_cookie;  // "Bearer <token>", of the browser's session
-  std::string access_cookie;   // an access token that the proxy set before
-  // A page of another origin may have sent the cookies: they do not count.
-  bool cross_site = false;
-};
+using gateway::ServiceCredentials;
 
 class Access {
  public:
@@ -38,7 +31,7 @@ class Access {
 
   // UNAUTHENTICATED without valid credentials; PERMISSION_DENIED for a wrong access token or a
   // cross-site request; NOT_FOUND if the caller may not see the task.
-  absl::Status Authorize(const Service& service, const Credentials& credentials);
+  absl::Status Authorize(const Service& service, const ServiceCredentials& credentials);
 
  private:
   struct CachedWorkspaces {
@@ -47,7 +40,7 @@ class Access {
   };
 
   absl::Status AuthorizeUser(const Service& service, const std::string& authorization);
-  absl::Status AuthorizeCookie(const Service& service, const Credentials& credentials);
+  absl::Status AuthorizeCookie(const Service& service, const ServiceCredentials& credentials);
   bool MayView(const Service& service, const auth::Principal& user);
   // Whether the user may view the artifacts of all experiments that the TensorBoard shows.
   bool MayViewSources(const Service& service, const auth::Principal& user);

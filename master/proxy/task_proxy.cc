@@ -1,6 +1,7 @@
 #include "master/proxy/task_proxy.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -26,7 +27,7 @@ absl::Status CheckReady(const Service& service) {
 
 }  // namespace
 
-void TaskProxy::Open(const std::string& service, Credentials credentials, Reply reply) {
+void TaskProxy::Open(const std::string& service, ServiceCredentials credentials, Reply reply) {
   auto found = std::make_shared<std::optional<absl::StatusOr<Service>>>();
   parts_.engine->Query(
       [service, found](const cluster::Cluster& cluster) { *found = FindService(cluster, service); },
@@ -42,7 +43,7 @@ void TaskProxy::Open(const std::string& service, Credentials credentials, Reply 
 
 absl::StatusOr<OpenedService> TaskProxy::OpenFound(std::optional<absl::StatusOr<Service>> found,
                                                    const std::string& id,
-                                                   const Credentials& credentials) {
+                                                   const ServiceCredentials& credentials) {
   if (!found) found = FindEndedService(*parts_.store, id);
   if (absl::IsNotFound(found->status())) {
     // Only users learn which services exist.

@@ -4,18 +4,17 @@
 #ifndef MASTER_PROXY_TASK_PROXY_H_
 #define MASTER_PROXY_TASK_PROXY_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "base/thread_pool.h"
 #include "master/engine/engine.h"
+#include "master/gateway/proxied_service.h"
 #include "master/proxy/access.h"
 #include "master/proxy/activity.h"
 #include "master/proxy/services.h"
@@ -23,20 +22,7 @@
 
 namespace det::proxy {
 
-// A service that the caller may use.
-struct OpenedService {
-  bool is_tcp = false;
-  // Connections with the same key lead to the same program.
-  std::string connection_key;
-  // Connects to the program. May be called several times.
-  std::function<void(TaskDialer::Reply)> dial;
-  // Headers for the program, such as JupyterLab's own token.
-  std::vector<std::pair<std::string, std::string>> headers;
-  // The token of the service's address; empty: it has none.
-  std::string access_token;
-  // Held while the request or the websocket lasts: limits the number of connections of a task.
-  std::shared_ptr<void> use;
-};
+using gateway::OpenedService;
 
 class TaskProxy {
  public:
@@ -59,11 +45,12 @@ class TaskProxy {
   // The status is that of Access::Authorize, or NOT_FOUND if there is no such service,
   // FAILED_PRECONDITION if its task has ended, UNAVAILABLE if it is not ready, and
   // RESOURCE_EXHAUSTED if the task has too many connections.
-  void Open(const std::string& service, Credentials credentials, Reply reply);
+  void Open(const std::string& service, ServiceCredentials credentials, Reply reply);
 
  private:
   absl::StatusOr<OpenedService> OpenFound(std::optional<absl::StatusOr<Service>> found,
-                                          const std::string& id, const Credentials& credentials);
+                                          const std::string& id,
+                                          const ServiceCredentials& credentials);
   absl::StatusOr<std::shared_ptr<void>> CountUse(const model::TaskId& task);
 
   const Parts parts_;

@@ -1,6 +1,5 @@
 """Notes for compatibility.py: what differs, or what to use instead. Keys are patterns of names."""
 
-_NO_TASKS = "the list is always empty"
 _SIGN_IN = "users sign in with a password or an access token"
 _AS_ATTRIBUTE = "read the objects again with the function that returned them"
 _PACHYDERM = "the configuration is in the member `config`; Pachyderm is not integrated"
@@ -13,10 +12,6 @@ COMMANDS = {}
 
 # What differs about options that are accepted. Keys are "COMMAND OPTION".
 OPTIONS = {
-    "command list *": _NO_TASKS,
-    "notebook list *": _NO_TASKS,
-    "shell list *": _NO_TASKS,
-    "tensorboard list *": _NO_TASKS,
     "dev bindings call --auto-confirm": "the command does not ask",
     "dev bindings list --show-unusable": "all methods can be called",
     "deploy local * --no-autorestart": "the processes restart with the next `det deploy local up`",

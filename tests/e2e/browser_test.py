@@ -260,6 +260,13 @@ class BulkAndQueueTest(DashboardTestCase):
                 self.home.det("experiment", "kill", experiment, code=None)
 
 
+class TasksTest(DashboardTestCase):
+    """Uses its own cluster, because its script counts tasks."""
+
+    def test_tasks(self):
+        self.run_script("tasks.mjs")
+
+
 class ReadingTest(DashboardTestCase):
     """Uses its own cluster, whose master it kills."""
 

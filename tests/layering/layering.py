@@ -102,7 +102,7 @@ FOLDERS = {
                                      "master/api/trials/"],
     "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
                                     "master/api/logs/", "master/api/policies/",
-                                    "master/proxy/activity.h"],
+                                    "master/proxy/activity.h", "master/proxy/services.h"],
     "master/api/updates": ["master/core/model/", "master/store/interfaces/"],
     "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
     "master/api/users": RESOURCE,

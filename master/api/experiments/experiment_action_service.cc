@@ -15,6 +15,7 @@
 #include "master/api/common/convert.h"
 #include "master/api/common/log_retention.h"
 #include "master/api/common/project_resolver.h"
+#include "master/api/experiments/bulk_query.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
 #include "master/api/experiments/services.h"
@@ -54,27 +55,6 @@ States Deletable() {
   States states = Ended();
   states.push_back(model::ExperimentState::kDeleteFailed);
   return states;
-}
-
-absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilters& filters,
-                                                   const States& states) {
-  store::ExperimentQuery query;
-  query.name = filters.name();
-  query.description = filters.description();
-  query.labels.assign(filters.labels().begin(), filters.labels().end());
-  if (filters.has_archived()) query.archived = filters.archived();
-  for (const int state : filters.states()) {
-    const auto known = FromProto(static_cast<v1::Experiment::State>(state));
-    // Reject it: a query without it would select experiments in all states.
-    if (!known) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("filters.states: ", state, " is not a state of an experiment"));
-    }
-    query.states.push_back(*known);
-  }
-  if (query.states.empty()) query.states = states;
-  for (const int32_t user : filters.user_ids()) query.owner_ids.emplace_back(user);
-  return query;
 }
 
 class ExperimentActionService final : public ApiService<v1::ExperimentActionService> {
@@ -209,7 +189,8 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
     }
     DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
                          GetUniqueIds(filters.excluded_experiment_ids(), "excluded experiment"));
-    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, states));
+    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters));
+    if (query.states.empty()) query.states = states;
     query.project = project != kAnyProject ? project : std::max(filters.project_id(), 0);
     query.visible = caller.Visible(model::Permission::kViewExperimentMetadata);
     query.window.limit = kMaxBatchSize + static_cast<int>(excluded.size()) + 1;

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.unary.h"
 #include "master/api/common/checkpoint_storages.h"
@@ -164,6 +165,12 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                    DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(id));
                    const auto& storage = record.experiment.config->checkpoint_storage;
                    DET_RETURN_IF_ERROR(CheckReachable(record.experiment, storage));
+                   if (!model::IsTerminal(record.experiment.state)) {
+                     return absl::FailedPreconditionError(absl::StrCat(
+                         "experiment ", id.value(), " is ",
+                         std::string(model::ToString(record.experiment.state)),
+                         " and its trials write TensorBoard files; wait for its end, or kill it"));
+                   }
                    return checkpoint_storage::RemoveTensorboardFiles(
                        defaults_.checkpoint_locations.buckets, storage, info_.cluster_id, id);
                  });

@@ -16,6 +16,7 @@
 #include "master/api/policies/config_policy.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/tasks/launch.h"
+#include "master/api/tasks/service_task.h"
 #include "master/api/tasks/services.h"
 #include "master/api/tasks/task_view.h"
 
@@ -73,14 +74,14 @@ class CommandService final : public ApiService<v1::CommandService> {
  public:
   CommandService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                  base::ThreadPool& pool, const base::Clock& clock, proxy::Activity& activity,
-                 model::TaskDefaults defaults)
+                 LaunchSettings settings)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         pool_(pool),
         clock_(clock),
         activity_(activity),
-        defaults_(std::move(defaults)) {}
+        settings_(std::move(settings)) {}
 
   Reactor* GetCommands(Context* context, const ListRequest* request,
                        v1::GetCommandsResponse* response) override {
@@ -123,28 +124,23 @@ class CommandService final : public ApiService<v1::CommandService> {
 
   Reactor* LaunchCommand(Context* context, const LaunchRequest* request,
                          v1::LaunchCommandResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal& principal, Done done) {
-                   Launch(*request, TaskKind::kCommand, response, response->mutable_command(),
-                          principal, std::move(done));
-                 });
+    return Launch(context, __func__, request, response, TaskKind::kCommand,
+                  response->mutable_command());
   }
   Reactor* LaunchNotebook(Context* context, const LaunchRequest* request,
                           v1::LaunchNotebookResponse* response) override {
-    return Unsupported(
-        __func__, context, request, response,
-        "does not run notebooks; run a notebook on your own machine and log in from there");
+    return Launch(context, __func__, request, response, TaskKind::kNotebook,
+                  response->mutable_notebook());
   }
   Reactor* LaunchShell(Context* context, const LaunchRequest* request,
                        v1::LaunchShellResponse* response) override {
-    return Unsupported(__func__, context, request, response,
-                       "does not run shells; log in to a machine of the cluster");
+    return Launch(context, __func__, request, response, TaskKind::kShell,
+                  response->mutable_shell());
   }
   Reactor* LaunchTensorboard(Context* context, const LaunchRequest* request,
                              v1::LaunchTensorboardResponse* response) override {
-    return Unsupported(
-        __func__, context, request, response,
-        "does not run TensorBoards; use `det trial describe` for the metrics of a trial");
+    return Launch(context, __func__, request, response, TaskKind::kTensorboard,
+                  response->mutable_tensorboard());
   }
 
   Reactor* GetCommand(Context* context, const v1::CommandRequest* request,
@@ -230,20 +226,19 @@ class CommandService final : public ApiService<v1::CommandService> {
         method, context, request, response,
         [this, request, response, kind, list](const auth::Principal& principal, Done done) {
           QueryLiveTasks(engine_, pool_,
-                         [this, request, response, kind, list,
-                          visible = principal.Visible(model::Permission::kViewNsc),
+                         [this, request, response, kind, list, principal,
                           done = std::move(done)](const absl::StatusOr<LiveTasks>& live) mutable {
                            if (!live.ok()) return done(live.status());
-                           done(ReadPage(*request, kind, std::move(visible), *live,
+                           done(ReadPage(*request, kind, principal, *live,
                                          response->mutable_pagination(), list));
                          });
         });
   }
 
   template <class Out>
-  absl::Status ReadPage(const ListRequest& request, TaskKind kind,
-                        std::optional<std::vector<int32_t>> visible, const LiveTasks& live,
-                        v1::Pagination* pagination, Out* list) {
+  absl::Status ReadPage(const ListRequest& request, TaskKind kind, const auth::Principal& principal,
+                        const LiveTasks& live, v1::Pagination* pagination, Out* list) {
+    std::optional<std::vector<int32_t>> visible = principal.Visible(model::Permission::kViewNsc);
     if (const int32_t workspace = request.workspace_id(); workspace != 0) {
       const bool seen = !visible || std::count(visible->begin(), visible->end(), workspace) > 0;
       if (!seen || absl::IsNotFound(store_.workspaces().GetWorkspaceName(workspace).status())) {
@@ -254,22 +249,39 @@ class CommandService final : public ApiService<v1::CommandService> {
     query.visible = std::move(visible);
     query.alive_after = clock_.Now() - kShownAfterEnd;
     DET_ASSIGN_OR_RETURN(const store::TaskPage page, store_.tasks().List(query));
-    for (const store::TaskRecord& record : page.tasks) FillTask(record, live, list->Add());
+    for (const store::TaskRecord& record : page.tasks) Fill(record, live, principal, list->Add());
     *pagination = ToPagination(request.offset(), request.limit(),
                                static_cast<int>(page.tasks.size()), page.total);
     return absl::OkStatus();
   }
 
+  // Sets what all kinds share, and the members of this one. A reader who does not own the task and
+  // may not change it gets neither the token of a notebook nor the private key of a shell.
+  template <class Message>
+  static void Fill(const store::TaskRecord& record, const LiveTasks& live,
+                   const auth::Principal& principal, Message* out) {
+    FillTask(record, live, out);
+    const bool secrets = principal.user == record.task.owner ||
+                         principal.Holds(model::Permission::kUpdateNsc, record.task.workspace);
+    const auto found = live.find(record.task.id);
+    FillService(record, found == live.end() ? nullptr : &found->second, secrets, out);
+  }
+
   template <class Response, class Message>
-  void Launch(const LaunchRequest& request, TaskKind kind, Response* response, Message* message,
-              const auth::Principal& principal, Done done) {
-    QueryLaunchPools(engine_, pool_,
-                     [this, &request, kind, response, message, principal,
-                      done = std::move(done)](const absl::StatusOr<LaunchPools>& pools) mutable {
-                       if (!pools.ok()) return done(pools.status());
-                       LaunchInPools(request, kind, *pools, response, message, principal,
-                                     std::move(done));
-                     });
+  Reactor* Launch(Context* context, const char* method, const LaunchRequest* request,
+                  Response* response, TaskKind kind, Message* message) {
+    return Unary(
+        method, context, request, response,
+        [this, request, response, kind, message](const auth::Principal& principal, Done done) {
+          QueryLaunchPools(
+              engine_, pool_,
+              [this, request, response, kind, message, principal,
+               done = std::move(done)](const absl::StatusOr<LaunchPools>& pools) mutable {
+                if (!pools.ok()) return done(pools.status());
+                LaunchInPools(*request, kind, *pools, response, message, principal,
+                              std::move(done));
+              });
+        });
   }
 
   template <class Response, class Message>
@@ -277,29 +289,31 @@ class CommandService final : public ApiService<v1::CommandService> {
                      Response* response, Message* message, const auth::Principal& principal,
                      Done done) {
     absl::StatusOr<api::Launch> launch =
-        PrepareLaunch(store_, defaults_, request, kind, pools, principal);
+        PrepareLaunch(store_, settings_, request, kind, pools, principal);
     if (!launch.ok()) return done(launch.status());
     *response->mutable_config() = ToStruct(launch->event.task.definition->config);
     if (request.preview()) return done(absl::OkStatus());
     const model::TaskId id = launch->event.task.id;
     SubmitLaunch(engine_, store_, pool_, *std::move(launch),
-                 [this, id, kind, response, message,
+                 [this, id, kind, response, message, principal,
                   done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
                    if (!applied.ok()) return done(applied.status());
                    if (applied->exceeds_capacity) {
                      response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
                    }
-                   Read(id.value(), kind, message, nullptr, std::move(done));
+                   Read(id.value(), kind, principal, message, nullptr, std::move(done));
                  });
   }
 
   template <class Response, class Message>
   Reactor* Get(Context* context, const char* method, const v1::CommandRequest* request,
                Response* response, TaskKind kind, Message* message) {
-    return Unary(method, context, request, response,
-                 [this, request, response, kind, message](const auth::Principal&, Done done) {
-                   Read(request->id(), kind, message, response->mutable_config(), std::move(done));
-                 });
+    return Unary(
+        method, context, request, response,
+        [this, request, response, kind, message](const auth::Principal& principal, Done done) {
+          Read(request->id(), kind, principal, message, response->mutable_config(),
+               std::move(done));
+        });
   }
 
   template <class Response, class Message>
@@ -310,7 +324,7 @@ class CommandService final : public ApiService<v1::CommandService> {
         [this, request, kind, message](const auth::Principal& principal, Done done) {
           const auto user = store_.users().GetUser(principal.user);
           if (!user.ok()) return done(user.status());
-          Change(request->id(), kind, message,
+          Change(request->id(), kind, principal, message,
                  cluster::KillTasks{{model::TaskId(request->id())},
                                     absl::StrCat("user ", user->username, " requested the kill")},
                  std::move(done));
@@ -321,29 +335,30 @@ class CommandService final : public ApiService<v1::CommandService> {
   Reactor* SetPriority(Context* context, const char* method, const PriorityRequest* request,
                        Response* response, TaskKind kind, Message* message) {
     return Unary(method, context, request, response,
-                 [this, request, kind, message](const auth::Principal&, Done done) {
+                 [this, request, kind, message](const auth::Principal& principal, Done done) {
                    cluster::UpdateQueue update;
                    update.updates.push_back(
                        {.job = model::JobId(request->id()), .priority = request->priority()});
                    absl::Status allowed = CheckQueueUpdate(store_, update);
                    if (!allowed.ok()) return done(std::move(allowed));
-                   Change(request->id(), kind, message, std::move(update), std::move(done));
+                   Change(request->id(), kind, principal, message, std::move(update),
+                          std::move(done));
                  });
   }
 
   // Submits the event if the task is of this kind and lives, and reads the task afterwards.
   template <class Message>
-  void Change(const std::string& id, TaskKind kind, Message* message, cluster::Event event,
-              Done done) {
+  void Change(const std::string& id, TaskKind kind, const auth::Principal& principal,
+              Message* message, cluster::Event event, Done done) {
     const absl::StatusOr<store::TaskRecord> record = Find(id, kind);
     if (!record.ok()) return done(record.status());
     if (model::IsTerminal(record->task.state)) {
-      return Read(id, kind, message, nullptr, std::move(done));
+      return Read(id, kind, principal, message, nullptr, std::move(done));
     }
     SubmitAndContinue(
         engine_, std::move(event),
-        [this, id, kind, message](const engine::Applied&, Done finish) {
-          Read(id, kind, message, nullptr, std::move(finish));
+        [this, id, kind, principal, message](const engine::Applied&, Done finish) {
+          Read(id, kind, principal, message, nullptr, std::move(finish));
         },
         std::move(done));
   }
@@ -359,15 +374,15 @@ class CommandService final : public ApiService<v1::CommandService> {
 
   // `config`: null if it is not asked for.
   template <class Message>
-  void Read(const std::string& id, TaskKind kind, Message* message,
-            google::protobuf::Struct* config, Done done) {
+  void Read(const std::string& id, TaskKind kind, const auth::Principal& principal,
+            Message* message, google::protobuf::Struct* config, Done done) {
     QueryLiveTasks(engine_, pool_,
-                   [this, id, kind, message, config,
+                   [this, id, kind, principal, message, config,
                     done = std::move(done)](const absl::StatusOr<LiveTasks>& live) mutable {
                      if (!live.ok()) return done(live.status());
                      const absl::StatusOr<store::TaskRecord> record = Find(id, kind);
                      if (!record.ok()) return done(record.status());
-                     FillTask(*record, *live, message);
+                     Fill(*record, *live, principal, message);
                      if (config != nullptr) *config = ToStruct(record->task.definition->config);
                      done(absl::OkStatus());
                    });
@@ -378,7 +393,7 @@ class CommandService final : public ApiService<v1::CommandService> {
   base::ThreadPool& pool_;
   const base::Clock& clock_;
   proxy::Activity& activity_;
-  const model::TaskDefaults defaults_;
+  const LaunchSettings settings_;
 };
 
 }  // namespace
@@ -386,9 +401,9 @@ class CommandService final : public ApiService<v1::CommandService> {
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
                                             const base::Clock& clock, proxy::Activity& activity,
-                                            model::TaskDefaults defaults) {
+                                            LaunchSettings settings) {
   return std::make_unique<CommandService>(calls, engine, store, pool, clock, activity,
-                                          std::move(defaults));
+                                          std::move(settings));
 }
 
 }  // namespace det::api

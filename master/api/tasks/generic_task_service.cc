@@ -77,12 +77,12 @@ model::Value GetSubmitted(const experiment::Task& task, const auth::Principal& p
 class GenericTaskService final : public ApiService<v1::GenericTaskService> {
  public:
   GenericTaskService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-                     base::ThreadPool& pool, model::TaskDefaults defaults)
+                     base::ThreadPool& pool, LaunchSettings settings)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         pool_(pool),
-        defaults_(std::move(defaults)) {}
+        settings_(std::move(settings)) {}
 
   Reactor* CreateGenericTask(Context* context, const CreateRequest* request,
                              v1::CreateGenericTaskResponse* response) override {
@@ -211,7 +211,7 @@ class GenericTaskService final : public ApiService<v1::GenericTaskService> {
     if (forked) inherited = forked->task.definition->context_hash;
     if (request.inherit_context()) inherited = parent->task.definition->context_hash;
     DET_ASSIGN_OR_RETURN(Launch launch,
-                         PrepareLaunch(store_, defaults_, launch_request, model::TaskKind::kGeneric,
+                         PrepareLaunch(store_, settings_, launch_request, model::TaskKind::kGeneric,
                                        pools, principal, inherited));
     experiment::Task& task = launch.event.task;
     task.project = project.project_ref.project;
@@ -308,15 +308,15 @@ class GenericTaskService final : public ApiService<v1::GenericTaskService> {
   engine::Engine& engine_;
   store::Store& store_;
   base::ThreadPool& pool_;
-  const model::TaskDefaults defaults_;
+  const LaunchSettings settings_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls, engine::Engine& engine,
                                                 store::Store& store, base::ThreadPool& pool,
-                                                model::TaskDefaults defaults) {
-  return std::make_unique<GenericTaskService>(calls, engine, store, pool, std::move(defaults));
+                                                LaunchSettings settings) {
+  return std::make_unique<GenericTaskService>(calls, engine, store, pool, std::move(settings));
 }
 
 }  // namespace det::api

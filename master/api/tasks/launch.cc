@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/word_name.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/policies/config_policy.h"
+#include "master/api/tasks/service_task.h"
+#include "master/api/tasks/tensorboard_sources.h"
 #include "master/parse/command.h"
 #include "master/store/interfaces/workspaces.h"
 
@@ -25,15 +28,22 @@ absl::Status WithPrefix(const absl::Status& status) {
                       absl::StrCat("failed to prepare launch params: ", status.message()));
 }
 
-absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, int32_t requested,
+// A TensorBoard only shows what its owner may see anyway.
+model::Permission GetPermission(model::TaskKind kind) {
+  return kind == model::TaskKind::kTensorboard ? model::Permission::kViewWorkspace
+                                               : model::Permission::kCreateNsc;
+}
+
+absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, model::TaskKind kind,
+                                                     int32_t requested,
                                                      const auth::Principal& principal) {
   const int32_t id = requested == 0 ? store::kUncategorized : requested;
   const absl::Status absent = absl::NotFoundError(absl::StrCat("workspace '", id, "' not found"));
   absl::StatusOr<store::WorkspaceRecord> found = store.workspaces().GetWorkspaceSettings(id);
   if (absl::IsNotFound(found.status())) return absent;
   DET_RETURN_IF_ERROR(found.status());
-  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal, model::Permission::kCreateNsc,
-                                                 id, auth::Scope::kWorkspace, absl::StrCat(id)));
+  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal, GetPermission(kind), id,
+                                                 auth::Scope::kWorkspace, absl::StrCat(id)));
   if (found->archived) {
     return absl::NotFoundError(absl::StrCat("workspace '", id, "' not found: it is archived"));
   }
@@ -93,6 +103,46 @@ const char* GetNoun(model::TaskKind kind) {
   }
 }
 
+bool HasService(model::TaskKind kind) {
+  return kind == model::TaskKind::kNotebook || kind == model::TaskKind::kShell ||
+         kind == model::TaskKind::kTensorboard;
+}
+
+absl::Status CheckLimit(const LaunchSettings& settings, const LaunchPools& pools,
+                        model::TaskKind kind, model::UserId user) {
+  const int limit = settings.tasks_per_user;
+  const auto found = pools.services.find(user);
+  const int count = found == pools.services.end() ? 0 : found->second;
+  if (limit == 0 || count < limit || !HasService(kind)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "you have ", count, " live notebooks, shells and TensorBoards, and the limit is ", limit,
+      " (limits.tasks_per_user); kill one that you do not need"));
+}
+
+std::optional<absl::Duration> GetIdleTimeout(model::TaskKind kind, const LaunchSettings& settings) {
+  if (kind == model::TaskKind::kNotebook) return settings.notebook_timeout;
+  if (kind == model::TaskKind::kTensorboard) return settings.tensorboard_timeout;
+  return std::nullopt;
+}
+
+// The hook of a pool replaces that of the cluster.
+std::string GetStartupHook(const LaunchSettings& settings, const std::string& pool) {
+  for (const std::string& name : {pool, std::string()}) {
+    const auto found = settings.startup_hooks.find(name);
+    if (found != settings.startup_hooks.end()) return found->second;
+  }
+  return "";
+}
+
+// Sets what the kind determines, whatever the configuration says.
+void ApplyKind(model::TaskKind kind, model::CommandConfig& config) {
+  if (!HasService(kind)) return;
+  config.entrypoint.clear();
+  if (kind != model::TaskKind::kTensorboard) return;
+  config.description.clear();
+  config.resources.slots_per_trial = 0;
+}
+
 // Fails if the workspace was archived or deleted.
 absl::Status CheckIsOpen(store::Store& store, int32_t workspace) {
   const absl::StatusOr<store::WorkspaceRecord> found =
@@ -111,15 +161,6 @@ std::string MakeDescription(model::TaskKind kind, const model::TaskId& id) {
   return absl::StrCat(GetNoun(kind), " (", MakeWordName(seed), ")");
 }
 
-std::vector<std::string> MakeArgv(const model::CommandConfig& config) {
-  std::vector<std::string> argv = config.entrypoint;
-  if (argv.size() <= 1) argv = {"sh", "-c", argv.empty() ? "" : argv.front()};
-  if (config.work_dir.empty()) return argv;
-  std::vector<std::string> there = {"sh", "-c", "cd -- \"$0\" && exec \"$@\"", config.work_dir};
-  there.insert(there.end(), argv.begin(), argv.end());
-  return there;
-}
-
 model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::string& pool,
                                      int default_priority, const std::string& context_hash) {
   config.resources.resource_pool = pool;
@@ -127,7 +168,6 @@ model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::str
   definition.description = config.description;
   definition.config =
       model::ToShownValue(config, pool, config.resources.priority.value_or(default_priority));
-  definition.argv = MakeArgv(config);
   definition.resources = std::move(config.resources);
   definition.variables = std::move(config.environment.variables);
   definition.proxy_ports = std::move(config.environment.proxy_ports);
@@ -149,12 +189,16 @@ absl::Status CheckForKind(const model::CommandConfig& config, model::TaskKind ki
       "resources.is_single_node: cannot be false; only generic tasks can use several agents");
 }
 
-absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& defaults,
+absl::StatusOr<Launch> Prepare(store::Store& store, const LaunchSettings& settings,
                                const v1::LaunchCommandRequest& request, model::TaskKind kind,
                                const LaunchPools& pools, const auth::Principal& principal,
-                               const std::string& inherited_context) {
+                               const std::string& inherited_context,
+                               const TensorboardSources& sources) {
   DET_ASSIGN_OR_RETURN(const store::WorkspaceRecord workspace,
-                       FindWorkspace(store, request.workspace_id(), principal));
+                       FindWorkspace(store, kind, request.workspace_id(), principal));
+  if (!request.preview()) {
+    DET_RETURN_IF_ERROR(CheckLimit(settings, pools, kind, principal.user));
+  }
   const bool is_text = !request.config_yaml().empty();
   const std::string text = is_text
                                ? request.config_yaml()
@@ -170,14 +214,16 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
   // The pool determines a layer, and the configuration the pool.
   DET_ASSIGN_OR_RETURN(model::CommandConfig config,
                        BuildCommandConfig(document, overrides, layers));
+  ApplyKind(kind, config);
   const std::string pool_name = GetPoolName(config.resources, workspace, pools);
   DET_ASSIGN_OR_RETURN(const model::ResourcePool pool, FindPool(pools, pool_name, workspace));
-  AddTaskDefaults(defaults, pool_name, layers.defaults);
+  AddTaskDefaults(settings.defaults, pool_name, layers.defaults);
   DET_ASSIGN_OR_RETURN(config, BuildCommandConfig(document, overrides, layers));
+  ApplyKind(kind, config);
   DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
                        FindConfigPolicy(store, workspace.id, workspace.name, kTaskWorkload));
   DET_RETURN_IF_ERROR(CheckTaskLimits(policy, config.resources));
-  if (config.entrypoint.empty()) {
+  if (kind == model::TaskKind::kCommand && config.entrypoint.empty()) {
     config.entrypoint.assign(request.words().begin(), request.words().end());
   }
   DET_RETURN_IF_ERROR(CheckForKind(config, kind));
@@ -203,8 +249,24 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
   task.owner_name = user.username;
   task.workspace = workspace.id;
   task.workspace_name = workspace.name;
-  task.definition = std::make_shared<const model::TaskDefinition>(
-      MakeDefinition(std::move(config), pool_name, pool.default_priority, launch.context.hash));
+  if (!config.idle_timeout) config.idle_timeout = GetIdleTimeout(kind, settings);
+  if (config.environment.image == model::PerSlotType<std::string>()) {
+    config.environment.image = sources.image;
+  }
+  model::TaskDefinition definition =
+      MakeDefinition(config, pool_name, pool.default_priority, launch.context.hash);
+  definition.argv = MakeRunnerArgv(kind, config, config.entrypoint);
+  if (HasService(kind) && !request.preview()) {
+    // Existing clients expect the command line of the service.
+    (*definition.config.MutableObject())["entrypoint"] =
+        model::Value::List(definition.argv.begin(), definition.argv.end());
+  }
+  if (config.debug) definition.env.emplace("DET_DEBUG", "true");
+  if (std::string hook = GetStartupHook(settings, pool_name); !hook.empty()) {
+    definition.files["startup-hook.sh"] = std::move(hook);
+  }
+  DET_RETURN_IF_ERROR(AddService(kind, task.id, config, sources, request, definition));
+  task.definition = std::make_shared<const model::TaskDefinition>(std::move(definition));
   return launch;
 }
 
@@ -218,6 +280,9 @@ void QueryLaunchPools(engine::Engine& engine, base::ThreadPool& pool,
         pools->default_compute = cluster.default_compute();
         pools->default_aux = cluster.default_aux();
         for (const cluster::KnownPool& known : cluster.pools()) pools->known.push_back(known.pool);
+        for (const experiment::Task* task : cluster.live_tasks()) {
+          if (HasService(task->kind)) ++pools->services[task->owner];
+        }
       },
       [&pool, pools, then = std::move(then)](const absl::Status& status) mutable {
         pool.Post([pools, status, then = std::move(then)]() mutable {
@@ -227,12 +292,17 @@ void QueryLaunchPools(engine::Engine& engine, base::ThreadPool& pool,
       });
 }
 
-absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefaults& defaults,
+absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const LaunchSettings& settings,
                                      const v1::LaunchCommandRequest& request, model::TaskKind kind,
                                      const LaunchPools& pools, const auth::Principal& principal,
                                      const std::string& inherited_context) {
+  TensorboardSources sources;
+  if (kind == model::TaskKind::kTensorboard) {
+    DET_ASSIGN_OR_RETURN(sources,
+                         FindTensorboardSources(store, request, settings.cluster_id, principal));
+  }
   absl::StatusOr<Launch> launch =
-      Prepare(store, defaults, request, kind, pools, principal, inherited_context);
+      Prepare(store, settings, request, kind, pools, principal, inherited_context, sources);
   if (!launch.ok()) return WithPrefix(launch.status());
   return launch;
 }

@@ -4,6 +4,7 @@
 #ifndef MASTER_API_TASKS_LAUNCH_H_
 #define MASTER_API_TASKS_LAUNCH_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,11 +14,11 @@
 #include "base/thread_pool.h"
 #include "det/api/v1/command.pb.h"
 #include "master/api/experiments/context_archive.h"
+#include "master/api/tasks/launch_settings.h"
 #include "master/auth/permissions.h"
 #include "master/core/cluster/event.h"
 #include "master/core/model/resource_pool.h"
 #include "master/core/model/states.h"
-#include "master/core/model/task_defaults.h"
 #include "master/engine/engine.h"
 #include "master/store/interfaces/store.h"
 
@@ -28,10 +29,11 @@ struct Launch {
   ContextArchive context;
 };
 
-// The resource pools of the cluster.
+// What a launch needs to know of the cluster: its resource pools, and who has which tasks.
 struct LaunchPools {
   std::string default_compute, default_aux;  // for tasks that name no pool
   std::vector<model::ResourcePool> known;
+  std::map<model::UserId, int> services;  // live notebooks, shells and TensorBoards of each user
 };
 
 // Calls `then` on the thread pool.
@@ -40,10 +42,11 @@ void QueryLaunchPools(engine::Engine& engine, base::ThreadPool& pool,
 
 // Stores nothing. `inherited_context` is the hash of the context directory that the task uses if
 // the request has no files; may be empty. INVALID_ARGUMENT with every problem of the configuration,
-// or the first one of the files; NOT_FOUND if the workspace or the template does not exist or is
-// not visible; PERMISSION_DENIED if the caller, who will own the task, may not create it there, or
-// if a policy forbids a value.
-absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefaults& defaults,
+// or the first one of the files; NOT_FOUND if the workspace, the template or an experiment
+// that a TensorBoard shows does not exist or is not visible; RESOURCE_EXHAUSTED if the caller has
+// too many tasks; PERMISSION_DENIED if the caller, who will own the task, may not create it there,
+// or if a policy forbids a value.
+absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const LaunchSettings& settings,
                                      const v1::LaunchCommandRequest& request, model::TaskKind kind,
                                      const LaunchPools& pools, const auth::Principal& principal,
                                      const std::string& inherited_context = "");

@@ -8,8 +8,8 @@
 #include "base/thread_pool.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/api/tasks/launch_settings.h"
 #include "master/checkpoint_storage/checkpoint_location.h"
-#include "master/core/model/task_defaults.h"
 #include "master/engine/engine.h"
 #include "master/live/experiment_watch.h"
 #include "master/proxy/activity.h"
@@ -20,7 +20,7 @@ namespace det::api {
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, base::ThreadPool& pool,
                                             const base::Clock& clock, proxy::Activity& activity,
-                                            model::TaskDefaults defaults);
+                                            LaunchSettings settings);
 std::unique_ptr<Service> MakeRawService(
     CallPipeline& calls, engine::Engine& engine, store::Store& store,
     const checkpoint_storage::CheckpointLocations& checkpoint_locations);
@@ -29,7 +29,7 @@ std::unique_ptr<Service> MakeTaskService(CallPipeline& calls, engine::Engine& en
                                          live::ExperimentWatch& watch);
 std::unique_ptr<Service> MakeGenericTaskService(CallPipeline& calls, engine::Engine& engine,
                                                 store::Store& store, base::ThreadPool& pool,
-                                                model::TaskDefaults defaults);
+                                                LaunchSettings settings);
 
 }  // namespace det::api
 

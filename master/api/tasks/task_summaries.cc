@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
+#include "master/proxy/services.h"
 
 namespace det::api {
 namespace {
@@ -51,6 +52,13 @@ void AddResources(const cluster::Cluster& cluster, const experiment::Allocation&
     if (local_task.exited) resources->mutable_exited()->set_exit_code(local_task.exit_code);
   }
   out.set_scheduler_type(GetSchedulerType(cluster, allocation.resource_pool));
+  for (const proxy::Service& service : proxy::ListServices(cluster, allocation)) {
+    v1::ProxyPort* port = out.add_proxy_ports();
+    port->set_service_id(service.id);
+    port->set_port(service.port.value_or(0));
+    port->set_proxy_tcp(service.is_tcp);
+    port->set_unauthenticated(service.unauthenticated);
+  }
 }
 
 void AddTaskSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,

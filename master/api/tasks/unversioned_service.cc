@@ -94,6 +94,13 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
   for (const v1::ResourcesSummary& local_task : summary.resources()) {
     resources.push_back(ToRawResources(local_task));
   }
+  model::Value::List ports;
+  for (const v1::ProxyPort& port : summary.proxy_ports()) {
+    ports.emplace_back(model::Value::Object{{"service_id", port.service_id()},
+                                            {"port", port.port()},
+                                            {"proxy_tcp", port.proxy_tcp()},
+                                            {"unauthenticated", port.unauthenticated()}});
+  }
   return model::Value::Object{{"task_id", summary.task_id()},
                               {"allocation_id", summary.allocation_id()},
                               {"name", summary.name()},
@@ -103,7 +110,7 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
                               {"resources", std::move(resources)},
                               {"priority", summary.priority()},
                               {"scheduler_type", summary.scheduler_type()},
-                              {"proxy_ports", model::Value::List()}};
+                              {"proxy_ports", std::move(ports)}};
 }
 
 Struct ToRawTasks(const v1::GetTasksResponse& tasks) {

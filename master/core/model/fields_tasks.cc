@@ -12,7 +12,6 @@ using Merge = Field::Merge;
 using Shape = Field::Shape;
 
 constexpr char kNoContainers[] = "tasks run as processes on the agent's machine, not in containers";
-constexpr char kNoProxy[] = "the master does not proxy the ports of trials yet";
 constexpr char kNoBatch[] = "this cluster does not use a batch scheduler";
 constexpr char kPropagations[] = "rprivate|private|rshared|shared|rslave|slave";
 
@@ -211,8 +210,7 @@ constexpr Field kTaskFields[] = {
      .target = DET_LIST(environment.proxy_ports),
      .default_json = "[]",
      .merge = Merge::kByKey,
-     .key = "proxy_port",
-     .warning = kNoProxy},
+     .key = "proxy_port"},
     {.path = "environment.proxy_ports[].proxy_port",
      .description = "Port that the trial listens on.",
      .target = DET_ITEM(environment.proxy_ports, proxy_port),
@@ -237,7 +235,7 @@ constexpr Field kTaskFields[] = {
      .default_json = "{}",
      .min = 1,
      .max = 65535,
-     .warning = kNoProxy},
+     .warning = kNoContainers},
     {.path = "environment.pod_spec",
      .description = "Free-form; a Kubernetes pod spec.",
      .target = DET_AT(environment.pod_spec),

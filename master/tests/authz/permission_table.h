@@ -83,7 +83,7 @@ constexpr Permission kPermissions[] = {
      "ResourcePoolService.UnbindRPFromWorkspace RoleService.CreateRole RoleService.DeleteRole "
      "RoleService.UpdateRole UserService.PatchUsers UserService.PostUser"},
     {Scope::kWorkspace, Verb::kRead, Role::kViewer,
-     "ConfigPolicyService.GetWorkspaceConfigPolicies "
+     "CommandService.LaunchTensorboard ConfigPolicyService.GetWorkspaceConfigPolicies "
      "KubernetesService.GetKubernetesResourceQuotas "
      "KubernetesService.ListWorkspaceNamespaceBindings "
      "RoleService.GetGroupsAndUsersAssignedToWorkspace WorkspaceService.GetWorkspace "
@@ -91,7 +91,6 @@ constexpr Permission kPermissions[] = {
      "WorkspaceService.PinWorkspace WorkspaceService.UnpinWorkspace"},
     {Scope::kWorkspace, Verb::kEdit, Role::kEditor,
      "CommandService.LaunchCommand CommandService.LaunchNotebook CommandService.LaunchShell "
-     "CommandService.LaunchTensorboard "
      "ModelService.PostModel TemplateService.PostTemplate TemplateService.PutTemplate"},
     {Scope::kWorkspace, Verb::kAdminister, Role::kWorkspaceAdmin,
      "ConfigPolicyService.DeleteWorkspaceConfigPolicies "

@@ -15,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class ExperimentActionsTest : public MasterIntegrationTest {
  protected:
@@ -101,6 +102,23 @@ TEST_F(ExperimentActionsTest, ArchivesAndDeletesAfterTheEnd) {
   EXPECT_FALSE(Get(id).archived());
   EXPECT_THAT(Apply(&Stub::DeleteExperiments, MakeRequest<api::DeleteExperimentsRequest>({id}))[id],
               IsEmpty());
+}
+
+TEST_F(ExperimentActionsTest, DeletesTensorboardFilesAfterTheEnd) {
+  const int id = Create();
+  api::DeleteTensorboardFilesRequest request;
+  request.set_experiment_id(id);
+  const auto remove = [&] {
+    CallContext context("user");
+    api::DeleteTensorboardFilesResponse response;
+    return experiments_->DeleteTensorboardFiles(&context, request, &response).error_message();
+  };
+  EXPECT_THAT(remove(), HasSubstr("its trials write TensorBoard files; wait for its end"));
+  EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}))[id],
+              IsEmpty());
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_CANCELED);
+  // The storage of the experiment need not exist on this machine.
+  EXPECT_THAT(remove(), Not(HasSubstr("wait for its end")));
 }
 
 TEST_F(ExperimentActionsTest, MovesExperimentsAndSetsLogRetention) {

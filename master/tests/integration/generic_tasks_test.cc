@@ -258,6 +258,13 @@ TEST_F(GenericTasksTest, DoesNotServeOtherKinds) {
   api::GetGenericTaskConfigResponse response;
   EXPECT_EQ(Call(&Generic::GetGenericTaskConfig, request, &response).error_code(),
             grpc::StatusCode::NOT_FOUND);
+  api::AllocationRendezvousInfoRequest rendezvous;
+  rendezvous.set_allocation_id(command + ".1");
+  rendezvous.set_resources_id("0");
+  api::AllocationRendezvousInfoResponse info;
+  EXPECT_EQ(Call(&api::TaskRuntimeService::Stub::AllocationRendezvousInfo, rendezvous, &info)
+                .error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
   api::GetTaskAcceleratorDataRequest accelerators;
   accelerators.set_task_id(command);
   api::GetTaskAcceleratorDataResponse found;
@@ -267,16 +274,15 @@ TEST_F(GenericTasksTest, DoesNotServeOtherKinds) {
 
 TEST_F(GenericTasksTest, NeedsPermissionOfTasks_InTheWorkspaceOfTheTask) {
   const std::string id = MustCreate();
-  const auto add_user = [this](const std::string& name, model::Role role) {
+  const int elsewhere = CreateWorkspace("elsewhere");
+  const auto add_user = [this](const std::string& name, int workspace, model::Role role) {
     const auto user = master_.store().users().AddUser({.username = name});
     ASSERT_TRUE(user.ok()) << user.status();
-    if (role != model::Role::kNone) {
-      ASSERT_TRUE(master_.store().access().AddRole({user->id, 1, role}).ok());
-    }
+    ASSERT_TRUE(master_.store().access().AddRole({user->id, workspace, role}).ok());
     master_.AddSession(name, store::SessionRecord::Kind::kUser, user->id);
   };
-  add_user("viewer", model::Role::kViewer);
-  add_user("stranger", model::Role::kNone);
+  add_user("viewer", 1, model::Role::kViewer);
+  add_user("stranger", elsewhere, model::Role::kEditor);
   api::KillGenericTaskRequest kill;
   kill.set_task_id(id);
   api::KillGenericTaskResponse killed;
@@ -354,7 +360,7 @@ TEST_F(GenericTasksTest, RecordsWhoCreatedAndKilled) {
 TEST_F(GenericTasksTest, IsInTheUsageReport) {
   FakeAgent agent(master_, "a", 1);
   EXPECT_TRUE(agent.Next().has_registered());
-  const std::string id = MustCreate();
+  const std::string id = MustCreate(MakeRequest("entrypoint: [a]"));
   const std::string allocation = agent.Next().start().task().allocation_id();
   EXPECT_EQ(allocation, id + ".1");
   agent.Started(allocation);
@@ -367,7 +373,7 @@ TEST_F(GenericTasksTest, IsInTheUsageReport) {
   google::api::HttpBody csv;
   const grpc::Status exported = Call(&api::UsageService::Stub::ExportAllocations, request, &csv);
   EXPECT_TRUE(exported.ok()) << exported.error_message();
-  EXPECT_THAT(csv.data(), HasSubstr(allocation + ",GENERIC,admin,Uncategorized,,0,"));
+  EXPECT_THAT(csv.data(), HasSubstr(allocation + ",GENERIC,admin,Uncategorized,,1,"));
 }
 
 TEST_F(GenericTasksTest, CountsActivityThatANotebookReports) {

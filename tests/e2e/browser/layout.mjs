@@ -112,12 +112,16 @@ await inBrowser(
         { triggerType: "TRIGGER_TYPE_TASK_LOG", condition: { regex: long } },
       ],
     });
+    const { command } = await call("POST", "/api/v1/commands", {
+      config: { description: long, entrypoint: [`echo ${long}`], resources: { slots: 0 } },
+    });
     const { trials } = await call("GET", `/api/v1/experiments/${experiment}/trials`);
     const [trial] = trials.map(({ id }) => id);
 
     const known = {
       experiment,
       trial,
+      task: command.id,
       workspace: workspace.id,
       project: project.id,
       user,

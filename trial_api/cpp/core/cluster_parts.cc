@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/exchange.h"
 #include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/mirrored_metrics.h"
 #include "trial_api/cpp/core/outbox_location.h"
 #include "trial_api/cpp/core/report_queue.h"
 #include "trial_api/cpp/core/sampling_profiler.h"
@@ -91,7 +93,8 @@ std::unique_ptr<storage::Storage> MakeStorage(const TrialInfo& info, const std::
 // The event files are copied next to the checkpoints, where the other trials of the cluster have
 // theirs.
 std::unique_ptr<Tensorboard> MakeClusterTensorboard(const ContextParts& parts,
-                                                    std::shared_ptr<storage::Storage> storage) {
+                                                    std::shared_ptr<storage::Storage> storage,
+                                                    std::optional<int64_t> resumed_at) {
   const std::string cluster = EnvOr("DET_CLUSTER_ID", "");
   const std::string place = cluster + (cluster.empty() ? "" : "/") + "tensorboard/experiment/" +
                             std::to_string(parts.experiment_id) + "/trial/" +
@@ -101,7 +104,7 @@ std::unique_ptr<Tensorboard> MakeClusterTensorboard(const ContextParts& parts,
   const auto copy = [storage = std::move(storage), place](const std::string& from) {
     storage->CopyNextToCheckpoints(from, place);
   };
-  return MakeTensorboard(folder, copy, SecondsNow);
+  return MakeTensorboard(folder, copy, SecondsNow, resumed_at);
 }
 
 std::unique_ptr<Communicator> Connect(const Ranks& ranks, std::shared_ptr<TrialClient> client) {
@@ -123,7 +126,12 @@ ContextParts GatherClusterParts(const Ranks& ranks) {
   parts.communicator = Connect(ranks, client);
   const bool is_chief = parts.communicator->ranks().is_chief();
   const auto queue = is_chief ? MakeReportQueue(client, owner, options.trial_run_id) : nullptr;
-  parts.metrics = is_chief ? MakeClusterMetrics(queue) : MakeSilentMetrics();
+  std::optional<int64_t> resumed_at;
+  if (options.trial_run_id > 1) resumed_at = info.start.steps.value_or(0);
+  parts.tensorboard =
+      MakeClusterTensorboard(parts, MakeStorage(info, parts.config_json, owner), resumed_at);
+  parts.metrics = is_chief ? MakeMirroredMetrics(MakeClusterMetrics(queue), parts.tensorboard.get())
+                           : MakeSilentMetrics();
   parts.profiler =
       is_chief ? MakeSamplingProfiler(parts.metrics.get(), ThisMachine) : MakeNoProfiler();
   const auto on_over = [queue](const std::string& why) {
@@ -134,7 +142,6 @@ ContextParts GatherClusterParts(const Ranks& ranks) {
   parts.checkpoints = MakeCheckpoints(
       parts.communicator.get(), MakeStorage(info, parts.config_json, owner), info.start,
       [queue](const CheckpointReport& checkpoint) { queue->AddCheckpoint(checkpoint); });
-  parts.tensorboard = MakeClusterTensorboard(parts, MakeStorage(info, parts.config_json, owner));
   parts.report_invalid_hp = [client](const std::string& message) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);
   };

@@ -205,19 +205,22 @@ TEST_F(ClusterTest, ContextReportsToMaster) {
     EXPECT_TRUE(base::WriteFileAtomically(to + "/model.pt", "abc").ok());
   };
   const std::string uuid = context->checkpoints().Save(8, "{}", write);
+  context->metrics().ReportTraining(8, {{"loss", 0.5}});
   context->metrics().Flush();
-  context->tensorboard().AddScalar("loss", 8, 0.5);
   context->tensorboard().Finish();
-  EXPECT_FALSE(
-      std::filesystem::is_empty(dir.path() + "/store/c1/tensorboard/experiment/3/trial/1"));
+  const std::string events = dir.path() + "/store/c1/tensorboard/experiment/3/trial/1";
+  ASSERT_FALSE(std::filesystem::is_empty(events));
+  const std::string file = std::filesystem::directory_iterator(events)->path();
+  EXPECT_NE(base::ReadFile(file)->find("Determined/loss"), std::string::npos);
   context->ReportInvalidHp("lr is too large");
   context->ReportFailure("boom");
   const Reports reports = master_.Reports();
-  ASSERT_EQ(reports.size(), 3u);
+  ASSERT_EQ(reports.size(), 4u);
   EXPECT_EQ(reports[0].rfind("checkpoint " + uuid + " 8 manifest.json=", 0), 0u) << reports[0];
   EXPECT_NE(reports[0].find(" metadata.json=21 model.pt=3"), std::string::npos) << reports[0];
-  EXPECT_EQ(reports[1], "early_exit INVALID_HP lr is too large");
-  EXPECT_EQ(reports[2], "early_exit FAILED rank 0 failed: boom");
+  EXPECT_EQ(reports[1], "metrics training 8 loss=0.5");
+  EXPECT_EQ(reports[2], "early_exit INVALID_HP lr is too large");
+  EXPECT_EQ(reports[3], "early_exit FAILED rank 0 failed: boom");
 
   EXPECT_EQ(*base::ReadFile(context->checkpoints().Open(uuid) + "/model.pt"), "abc");
 }

@@ -25,10 +25,10 @@ struct ContextParts {
   std::vector<int64_t> validate_at;
   Hparams hparams;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<Metrics> metrics;
+  std::unique_ptr<Tensorboard> tensorboard;
+  std::unique_ptr<Metrics> metrics;          // must follow tensorboard, which it uses
   std::unique_ptr<Checkpoints> checkpoints;  // must follow communicator, which it uses
   std::unique_ptr<Preemption> preemption;
-  std::unique_ptr<Tensorboard> tensorboard;
   std::unique_ptr<Profiler> profiler;  // must follow metrics, which it uses
   std::function<void(const std::string& message)> report_invalid_hp;
   // empty: failures are not reported

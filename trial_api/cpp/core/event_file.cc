@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -74,9 +76,13 @@ std::string HostName() {
 EventFile::EventFile(const std::string& folder, WallClock now) : now_(std::move(now)) {
   std::error_code error;
   fs::create_directories(folder, error);
-  // TensorBoard reads files in the order of their names, so the name starts with the time.
+  // TensorBoard reads files in the order of their names, so the name starts with the time, and a
+  // number orders those of one second.
+  static std::atomic<int> files = 0;
+  char number[16];
+  std::snprintf(number, sizeof(number), "%04d", ++files);
   path_ = folder + "/events.out.tfevents." + std::to_string(static_cast<int64_t>(now_())) + "." +
-          HostName() + "." + std::to_string(::getpid()) + "." + base::NewUuid();
+          HostName() + "." + std::to_string(::getpid()) + "." + number + "." + base::NewUuid();
   errno = 0;
   file_.open(path_, std::ios::binary);
   if (!file_) throw Error("cannot write " + path_ + ": " + std::strerror(errno));
@@ -94,6 +100,10 @@ void EventFile::AddText(const std::string& tag, int64_t step, const std::string&
   const std::string tensor = Key(1, kVarint) + Varint(7) +
                              Bytes(2, Bytes(2, Key(1, kVarint) + Varint(1))) + Bytes(8, text);
   Write(step, Summary(tag, plugin + Bytes(8, tensor)));
+}
+
+void EventFile::AddStart(int64_t step) {
+  Write(step, Bytes(7, Key(1, kVarint) + Varint(1)));  // a SessionLog whose status is START
 }
 
 void EventFile::Flush() {

@@ -23,6 +23,9 @@ class EventFile {
 
   void AddScalar(const std::string& tag, int64_t step, double value);
   void AddText(const std::string& tag, int64_t step, const std::string& text);
+  // Marks the start of an attempt: TensorBoard hides what earlier files of the directory contain
+  // for `step` and later ones.
+  void AddStart(int64_t step);
   // Flushes, so that everything that was added can be read.
   void Flush();
 

@@ -12,6 +12,7 @@
 #include "trial_api/cpp/core/environment.h"
 #include "trial_api/cpp/core/exchange.h"
 #include "trial_api/cpp/core/gloo_communicator.h"
+#include "trial_api/cpp/core/mirrored_metrics.h"
 #include "trial_api/cpp/core/off_cluster_config.h"
 #include "trial_api/cpp/core/printed_metrics.h"
 #include "trial_api/cpp/core/sampling_profiler.h"
@@ -44,13 +45,15 @@ ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster, const
   parts.hparams = Hparams(config.hparams_json);
   parts.communicator = Connect(ranks);
   const bool is_chief = parts.communicator->ranks().is_chief();
-  parts.metrics =
-      is_chief ? MakePrintedMetrics(std::cout, training.searcher_metric, training.smaller_is_better)
-               : MakeSilentMetrics();
-  parts.preemption = MakeNoPreemption();
-  parts.profiler = MakeNoProfiler();
   parts.tensorboard = MakeTensorboard(TensorboardFolder("tensorboard", parts.communicator->ranks()),
                                       {}, SecondsNow);
+  parts.metrics = is_chief
+                      ? MakeMirroredMetrics(MakePrintedMetrics(std::cout, training.searcher_metric,
+                                                               training.smaller_is_better),
+                                            parts.tensorboard.get())
+                      : MakeSilentMetrics();
+  parts.preemption = MakeNoPreemption();
+  parts.profiler = MakeNoProfiler();
   const std::string dir =
       off_cluster.checkpoint_dir.empty() ? "checkpoints" : off_cluster.checkpoint_dir;
   // Runs off the cluster may share a directory without knowing of each other, so they have no

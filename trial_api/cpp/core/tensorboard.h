@@ -1,9 +1,10 @@
 // TensorBoard event files of a trial, stored next to the checkpoints in
 // <cluster>/tensorboard/experiment/<id>/trial/<id>. Off the cluster they remain in ./tensorboard.
 //
-// A Trial's reports are added automatically, as training/<metric> and validation/<metric>. Failures
-// never end a trial: files that cannot be written or copied cause one warning. Called on the
-// training thread; another thread copies files.
+// Reported metrics of the groups training and validation are added automatically, as
+// Determined/<metric> and Determined/val_<metric>. Failures never end a trial: files that cannot be
+// written or copied cause one warning. Any thread; another thread copies files, once per second at
+// most.
 #ifndef TRIAL_API_CPP_CORE_TENSORBOARD_H_
 #define TRIAL_API_CPP_CORE_TENSORBOARD_H_
 
@@ -29,7 +30,7 @@ class Tensorboard {
     for (const auto& [name, value] : metrics) AddScalar(prefix + "/" + name, step, value);
   }
 
-  // Starts to copy files of Folder() that have changed to the checkpoint storage. Does not wait.
+  // Lets files of Folder() that have changed be copied to the checkpoint storage. Does not wait.
   virtual void Upload() = 0;
   // Copies the remaining files, and waits until they are copied or have failed.
   virtual void Finish() = 0;

@@ -1,15 +1,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "gtest/gtest.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/event_file.h"
+#include "trial_api/cpp/core/mirrored_metrics.h"
+#include "trial_api/cpp/core/printed_metrics.h"
 #include "trial_api/cpp/core/tensorboard_folder.h"
 
 namespace det::core {
@@ -57,8 +61,8 @@ TEST(EventFileTest, ThrowsError_WhenDirectoryCannotBeCreated) {
 TEST(TensorboardTest, CreatesNoFileWithoutPoints) {
   const base::TempDir dir = *base::TempDir::Create();
   int copies = 0;
-  const auto board =
-      MakeTensorboard(dir.path() + "/run", [&copies](const std::string&) { ++copies; }, Noon);
+  const auto board = MakeTensorboard(
+      dir.path() + "/run", [&copies](const std::string&) { ++copies; }, Noon);
   board->Finish();
   EXPECT_EQ(copies, 1);
   EXPECT_TRUE(FilesIn(dir.path()).empty());
@@ -86,11 +90,72 @@ TEST(TensorboardTest, FinishWaitsUntilAllFilesAreCopied) {
 TEST(TensorboardTest, StartsNewFile_WhenFileIsLarge) {
   const base::TempDir dir = *base::TempDir::Create();
   const auto board = MakeTensorboard(dir.path(), nullptr, Noon);
-  for (int step = 1; step <= 4; ++step) board->AddText("text", step, std::string(1 << 20, '-'));
+  for (int step = 1; step <= 4; ++step) board->AddText("text", step, std::string(1 << 16, '-'));
   EXPECT_EQ(FilesIn(dir.path()).size(), 1u);
-  for (int step = 5; step <= 8; ++step) board->AddText("text", step, std::string(1 << 20, '-'));
+  for (int step = 5; step <= 8; ++step) board->AddText("text", step, std::string(1 << 16, '-'));
   EXPECT_EQ(FilesIn(dir.path()).size(), 2u);
   board->Finish();
+}
+
+// Later uploads wait for the end of the period, but not Finish and the destructor.
+TEST(TensorboardTest, CopiesWhatWasAdded_WhenDestroyed) {
+  const base::TempDir dir = *base::TempDir::Create();
+  std::vector<int64_t> sizes;
+  {
+    const auto board = MakeTensorboard(
+        dir.path(),
+        [&sizes](const std::string& folder) {
+          sizes.push_back(static_cast<int64_t>(fs::file_size(FilesIn(folder).at(0))));
+        },
+        Noon);
+    for (int step = 1; step <= 100; ++step) {
+      board->AddScalar("loss", step, 0.5);
+      board->Upload();
+    }
+  }
+  EXPECT_LE(sizes.size(), 100u);
+  EXPECT_EQ(sizes.back(), static_cast<int64_t>(fs::file_size(FilesIn(dir.path()).at(0))));
+}
+
+TEST(TensorboardTest, MarksStartOfResumedAttempt) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const auto board = MakeTensorboard(dir.path(), nullptr, Noon, 300);
+  board->AddScalar("loss", 301, 0.5);
+  board->Finish();
+  const std::string events = *base::ReadFile(FilesIn(dir.path()).at(0));
+  // Step 301, and a SessionLog (field 7) with the status (field 1) START (1).
+  EXPECT_TRUE(absl::StrContains(events, absl::HexStringToBytes("10ad023a020801")));
+}
+
+// Records the calls.
+class RecordedTensorboard final : public Tensorboard {
+ public:
+  std::string Folder() override { return ""; }
+  void AddScalar(const std::string& tag, int64_t step, double value) override {
+    points.push_back(absl::StrCat(tag, " ", step, " ", value));
+  }
+  void AddText(const std::string&, int64_t, const std::string&) override {}
+  void Upload() override { ++uploads; }
+  void Finish() override {}
+
+  std::vector<std::string> points;
+  int uploads = 0;
+};
+
+TEST(MirroredMetricsTest, AddsReportsToTensorboard) {
+  RecordedTensorboard board;
+  std::ostringstream printed;
+  const auto metrics =
+      MakeMirroredMetrics(MakePrintedMetrics(printed, "error", /*smaller_is_better=*/true), &board);
+  metrics->ReportTraining(10, {{"loss", 0.5}});
+  EXPECT_TRUE(metrics->ReportValidation(10, {{"error", 0.25}, {"validation_loss", 2}}));
+  EXPECT_FALSE(metrics->ReportValidation(20, {{"error", 0.75}}));
+  metrics->Report("gpu", 20, {{"util", 1}});
+  EXPECT_EQ(board.points, (std::vector<std::string>{
+                              "Determined/loss 10 0.5", "Determined/val_error 10 0.25",
+                              "Determined/validation_loss 10 2", "Determined/val_error 20 0.75"}));
+  EXPECT_EQ(board.uploads, 3);
+  EXPECT_TRUE(absl::StrContains(printed.str(), "gpu"));
 }
 
 TEST(TensorboardTest, WarnsOnce_WhenWritingFails) {

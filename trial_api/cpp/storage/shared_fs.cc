@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -37,6 +38,30 @@ void Sync(const fs::path& path) {
   if (!fd.valid() || ::fsync(fd.get()) != 0) {
     throw Error("cannot sync " + path.string() + ": " + std::strerror(errno));
   }
+}
+
+// Creates directories in which tasks of other users can write, too.
+void CreateOpenDirectories(const fs::path& directory) {
+  if (fs::is_directory(directory)) return;
+  CreateOpenDirectories(directory.parent_path());
+  if (fs::create_directory(directory)) fs::permissions(directory, fs::perms::all);
+}
+
+// Adds what is new in an event file, which only grows, to its copy, which a reader may have open.
+// Returns false if the file must be copied as a whole.
+bool AddNewPart(const fs::path& file, const fs::path& copy) {
+  if (file.filename().string().find("tfevents") == std::string::npos || !fs::exists(copy) ||
+      fs::file_size(copy) >= fs::file_size(file)) {
+    return false;
+  }
+  std::ifstream from(file, std::ios::binary);
+  from.seekg(static_cast<std::streamoff>(fs::file_size(copy)));
+  std::ofstream to(copy, std::ios::binary | std::ios::app);
+  errno = 0;
+  if (!from || !(to << from.rdbuf()) || !to.flush()) {
+    throw Error("cannot write " + copy.string() + ": " + std::strerror(errno));
+  }
+  return true;
 }
 
 class SharedFs final : public Storage {
@@ -138,11 +163,13 @@ class SharedFs final : public Storage {
     ConvertErrors([&] {
       for (const fs::path& file : changed_.Find(folder)) {
         const fs::path to = base_ / name / file;
-        fs::path aside = to;
-        aside.replace_filename(temporary_prefix_ + to.filename().string());
-        fs::create_directories(to.parent_path());
-        fs::copy_file(folder / file, aside, fs::copy_options::overwrite_existing);
-        fs::rename(aside, to);
+        CreateOpenDirectories(to.parent_path());
+        if (!AddNewPart(folder / file, to)) {
+          fs::path aside = to;
+          aside.replace_filename(temporary_prefix_ + to.filename().string());
+          fs::copy_file(folder / file, aside, fs::copy_options::overwrite_existing);
+          fs::rename(aside, to);
+        }
         changed_.MarkCopied(folder / file);
       }
     });

@@ -49,7 +49,8 @@ class Storage {
   // manifest.
   virtual std::string Open(const std::string& uuid) = 0;
   // Copies the files below `folder` that have changed since the last call to `name` next to the
-  // checkpoints; each is replaced as a whole. Does nothing if the directory does not exist.
+  // checkpoints; each is replaced as a whole, or an event file of TensorBoard extended. Does
+  // nothing if the directory does not exist.
   virtual void CopyNextToCheckpoints(const std::string& folder, const std::string& name) = 0;
 };
 

@@ -244,6 +244,17 @@ TEST_P(StorageContractTest, CopiesChangedFiles) {
   EXPECT_TRUE(storage->ListSaved(100).empty());
 }
 
+TEST_P(StorageContractTest, CopiesNewPartsOfEventFiles) {
+  const std::string from = dir_.path() + "/from";
+  const auto storage = Make();
+  ASSERT_TRUE(base::MakeDirs(from).ok());
+  for (const char* content : {"one", "one two", "one two three", "another", ""}) {
+    ASSERT_TRUE(base::WriteFile(from + "/events.out.tfevents.1", content).ok());
+    storage->CopyNextToCheckpoints(from, "c1/events");
+    EXPECT_EQ(Beside("c1/events/events.out.tfevents.1"), content);
+  }
+}
+
 TEST_P(StorageContractTest, LeavesNoLocalFiles) {
   if (!IsBucket()) GTEST_SKIP() << "it uses no local files";
   {

@@ -166,7 +166,6 @@ void Controller::ReportTraining() {
   context_.reducers().ReduceTraining(communicator, means);
   metrics.ReportTraining(steps, means);
   metrics.ReportProgress(static_cast<double>(steps) / static_cast<double>(schedule_.max_batches));
-  WriteToTensorboard("training", steps, means);
   unreported_.Clear();
   progress_.reported_at = steps;
   Notify(&Callback::on_training_report, steps, means);
@@ -201,8 +200,6 @@ bool Controller::Validate() {
   MetricMap reported = progress_.validation;
   AddLengths(reported);
   const bool best = context_.core().metrics().ReportValidation(progress_.steps_completed, reported);
-  WriteToTensorboard("validation", progress_.steps_completed, progress_.validation);
-  context_.core().tensorboard().Upload();
   Notify(&Callback::on_validation_end, progress_.steps_completed, reported);
   RequireSearcherMetric(reported);
   return best;
@@ -219,11 +216,6 @@ void Controller::RequireSearcherMetric(const MetricMap& reported) const {
               "', which searcher.metric of the experiment config names; it has: " +
               (known.empty() ? "none" : known) + "; report '" + name +
               "', or set searcher.metric to one of these");
-}
-
-void Controller::WriteToTensorboard(const std::string& group, int64_t steps,
-                                    const MetricMap& metrics) {
-  if (context_.ranks().is_chief()) context_.core().tensorboard().AddScalars(group, steps, metrics);
 }
 
 void Controller::AddLengths(MetricMap& metrics) const {

@@ -46,8 +46,6 @@ class Controller {
   void ReportTraining();
   // Adds the length of the training as the searcher measures it: batches, epochs and records.
   void AddLengths(MetricMap& metrics) const;
-  // Writes metrics to TensorBoard; chief only.
-  void WriteToTensorboard(const std::string& group, int64_t steps, const MetricMap& metrics);
   // Returns whether it is the best validation of the experiment so far.
   bool Validate();
   bool BestByPolicy(bool best_on_chief);

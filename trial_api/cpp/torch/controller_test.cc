@@ -1,6 +1,5 @@
 #include "trial_api/cpp/torch/controller.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -234,29 +233,6 @@ TEST_F(ControllerTest, FailsAtFirstValidation_WhenSearcherMetricIsMissing) {
               "config names; it has: 'error', 'one'; report 'accuracy', or set searcher.metric to "
               "one of these");
   }
-}
-
-TEST_F(ControllerTest, WritesReportsOfChiefToTensorboard) {
-  const auto results = RunRanks(2, [&](Communicator& communicator) {
-    const FakeContext::Options options = Options({Unit::kBatches, 9});
-    SeedTorch(options.seed, communicator.ranks().rank);
-    FakeContext core(communicator, options);
-    TrialContext context(core);
-    LineTrial trial(context);
-    Controller(context, trial).Run();
-    if (!communicator.ranks().is_chief()) return Join(core.scalars);
-    size_t expected = 0;
-    for (const auto& [steps, metrics] : core.training_reports) expected += metrics.size();
-    // Except for batches, epochs and records, which only the searcher uses.
-    for (const auto& [steps, metrics] : core.validation_reports) expected += metrics.size() - 3;
-    EXPECT_EQ(core.scalars.size(), expected);
-    std::ostringstream last;
-    last << "validation/error 9 " << core.validation_reports.back().second.at("error");
-    EXPECT_EQ(std::count(core.scalars.begin(), core.scalars.end(), last.str()), 1) << last.str();
-    return Join(core.scalars);
-  });
-  EXPECT_NE(results[0].find("training/loss 4 "), std::string::npos) << results[0];
-  EXPECT_EQ(results[1], "");
 }
 
 TEST_F(ControllerTest, SavesBestAndLast_WhenPolicyIsBest) {

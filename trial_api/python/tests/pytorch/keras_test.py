@@ -205,7 +205,7 @@ class DeterminedCallbackTest(Case):
     def test_event_files_are_stored_with_those_of_the_trial(self):
         stored = []
         self.context.train.get_tensorboard_path = lambda: pathlib.Path("events")
-        self.context.train.upload_tensorboard_files = lambda: stored.append(1)
+        self.context.train.upload_tensorboard_files = lambda *_: stored.append(1)
         board = TensorBoard(self.context, update_freq=5)
         board.on_epoch_end(3)
         self.assertEqual(

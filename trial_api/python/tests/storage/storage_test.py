@@ -235,6 +235,21 @@ class StorageTest(unittest.TestCase):
                 self.assertEqual(1, len(place.things()))
                 self.assertIn("tensorboard/7/deep/events", str(place.things()[0]))
 
+    def test_copies_new_parts_of_event_files(self):
+        with self.places() as places, self.folder() as source:
+            events = pathlib.Path(source, "events.out.tfevents.1")
+            for place in places:
+                storage = place.make()
+                for content in ("one", "one two", "one two three", "another", ""):
+                    events.write_text(content)
+                    storage.copy_beside(pathlib.Path(source), "tensorboard/7")
+                    [copied] = place.things()
+                    if isinstance(place, InBucket):
+                        found = place.server.state.objects[copied].decode()
+                    else:
+                        found = copied.read_text()
+                    self.assertEqual(content, found)
+
     def test_loses_nothing_when_publishing_is_interrupted(self):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")

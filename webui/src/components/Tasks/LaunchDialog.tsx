@@ -31,6 +31,7 @@ type Choices = readonly (readonly [value: string, label: string])[];
 /** A form that launches a task; the master checks its configuration as the user types. */
 export function LaunchDialog({ kind, ...props }: Props) {
   const { may } = usePermissions();
+  const permission = kind === "tensorboard" ? "VIEW_WORKSPACE" : "CREATE_NSC";
   const { data: workspaces } = useWorkspaces();
   const pools = useQuery({
     queryKey: ["resource-pools"],
@@ -52,7 +53,7 @@ export function LaunchDialog({ kind, ...props }: Props) {
     <Form
       kind={kind}
       workspaces={workspaces
-        .filter(({ id, archived }) => !archived && may("CREATE_NSC", id))
+        .filter(({ id, archived }) => !archived && may(permission, id))
         .map(({ id, name = "" }) => [String(id), name] as const)}
       pools={(pools.data ?? []).map(toChoice)}
       templates={(templates.data ?? []).map(toChoice)}
@@ -121,14 +122,17 @@ function Form(props: FormProps) {
       onClose={onClose}
       more={
         <>
-          <YamlEditor
-            label="Configuration (YAML)"
-            text={yaml}
-            onText={setYaml}
-            isReadOnly={false}
-            problems={problems}
-            good={isChecked && "Configuration is valid."}
-          />
+          <div className={styles.editor}>
+            <span aria-hidden>Configuration (YAML)</span>
+            <YamlEditor
+              label="Configuration (YAML)"
+              text={yaml}
+              onText={setYaml}
+              isReadOnly={false}
+              problems={problems}
+              good={isChecked && "Configuration is valid."}
+            />
+          </div>
           {isChecked && (
             <details>
               <summary>Complete configuration</summary>

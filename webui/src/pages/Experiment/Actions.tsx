@@ -53,6 +53,7 @@ export function Actions({ experiment }: { experiment: Experiment }) {
   const cannotEdit = explain("UPDATE_EXPERIMENT_METADATA");
   const cannotDelete = explain("DELETE_EXPERIMENT");
   const cannotLaunch = explain("CREATE_NSC");
+  const cannotRead = explain("VIEW_EXPERIMENT_ARTIFACTS");
   const openTensorboard = useOpenTensorboard();
   const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
@@ -81,7 +82,7 @@ export function Actions({ experiment }: { experiment: Experiment }) {
             },
           {
             label: "Open TensorBoard",
-            refused: cannotLaunch,
+            refused: cannotRead,
             run: () =>
               openTensorboard({ experimentIds: [id], workspaceId: experiment.workspaceId }),
           },

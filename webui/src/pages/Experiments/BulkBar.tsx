@@ -45,7 +45,7 @@ export function BulkBar(props: Props) {
   // The master refuses rows that the caller cannot edit.
   const permissions = usePermissions();
   const refused = explainRefusal(permissions, "UPDATE_EXPERIMENT");
-  const cannotLaunch = explainRefusal(permissions, "CREATE_NSC");
+  const cannotRead = explainRefusal(permissions, "VIEW_EXPERIMENT_ARTIFACTS");
   const openTensorboard = useOpenTensorboard();
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
@@ -138,8 +138,8 @@ export function BulkBar(props: Props) {
       {hasPoints && (
         <button
           type="button"
-          disabled={isBusy || Boolean(cannotLaunch)}
-          title={cannotLaunch || undefined}
+          disabled={isBusy || Boolean(cannotRead)}
+          title={cannotRead || undefined}
           onClick={() => void showInTensorboard()}
         >
           Open TensorBoard

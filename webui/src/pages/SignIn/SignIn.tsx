@@ -28,7 +28,9 @@ function useSignIn(next: string) {
     onSuccess: () => {
       session.begin();
       client.clear();
-      void navigate(next, { replace: true });
+      // The service of a task is not a page of the dashboard.
+      if (next.startsWith("/proxy/")) window.location.replace(next);
+      else void navigate(next, { replace: true });
     },
   });
 }

@@ -3,17 +3,17 @@ import { workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { hasText } from "@/components/Page/Filters";
 import type { Sort, TableColumn, TableView } from "@/components/table/view";
 
-/** The columns of the table. */
+/** The columns of the table; together as wide as a screen of 1280 pixels allows. */
 export const COLUMNS: readonly TableColumn[] = [
-  { name: "name", head: "Name", isNumber: false, width: 240 },
-  { name: "kind", head: "Kind", isNumber: false, width: 110 },
-  { name: "state", head: "State", isNumber: false, width: 280 },
-  { name: "user", head: "Owner", isNumber: false, width: 110 },
-  { name: "workspace", head: "Workspace", isNumber: false, width: 130 },
-  { name: "pool", head: "Pool", isNumber: false, width: 110 },
-  { name: "slots", head: "Slots", isNumber: true, width: 70 },
-  { name: "startTime", head: "Created", isNumber: false, width: 120 },
-  { name: "actions", head: "Actions", isNumber: false, width: 190 },
+  { name: "name", head: "Name", isNumber: false, width: 172 },
+  { name: "kind", head: "Kind", isNumber: false, width: 98 },
+  { name: "state", head: "State", isNumber: false, width: 210 },
+  { name: "user", head: "Owner", isNumber: false, width: 80 },
+  { name: "workspace", head: "Workspace", isNumber: false, width: 104 },
+  { name: "pool", head: "Pool", isNumber: false, width: 78 },
+  { name: "slots", head: "Slots", isNumber: true, width: 52 },
+  { name: "startTime", head: "Created", isNumber: false, width: 94 },
+  { name: "actions", head: "Actions", isNumber: false, width: 144 },
 ];
 
 export const DEFAULT_VIEW: TableView = {

@@ -142,7 +142,7 @@ function StatusLine({
               {
                 label: "Open TensorBoard",
                 run: () => openTensorboard({ trialIds: [id], workspaceId }),
-                refused: explainRefusal(permissions, "CREATE_NSC", scope),
+                refused: explainRefusal(permissions, "VIEW_EXPERIMENT_ARTIFACTS", scope),
               },
             ]}
           />
