@@ -408,8 +408,13 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 
   void AwaitRendezvous(Call& call, const v1::AllocationRendezvousInfoRequest& request,
                        v1::AllocationRendezvousInfoResponse* response, Done done) {
-    AwaitUpdate(engine_, pool_, loop_, allocations_, model::AllocationId(request.allocation_id()),
-                trial::AllocationUpdate::kRendezvous, kMaxWait, call,
+    const model::AllocationId id(request.allocation_id());
+    if (model::ParseOtherTask(id)) {
+      return done(absl::FailedPreconditionError(absl::StrCat(
+          "allocation ", id.value(), " has no rendezvous: only those of trials have one")));
+    }
+    AwaitUpdate(engine_, pool_, loop_, allocations_, id, trial::AllocationUpdate::kRendezvous,
+                kMaxWait, call,
                 [&request, response,
                  done = std::move(done)](const absl::StatusOr<OptionalUpdate>& update) mutable {
                   if (!update.ok()) return done(update.status());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "master/api/common/convert.h"
@@ -255,6 +256,11 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const LaunchSettings& settin
   model::TaskDefinition definition =
       MakeDefinition(config, pool_name, pool.default_priority, launch.context.hash);
   definition.argv = MakeRunnerArgv(kind, config, config.entrypoint);
+  if (HasService(kind) && !request.preview()) {
+    // Existing clients expect the command line of the service.
+    (*definition.config.MutableObject())["entrypoint"] =
+        model::Value::List(definition.argv.begin(), definition.argv.end());
+  }
   if (config.debug) definition.env.emplace("DET_DEBUG", "true");
   if (std::string hook = GetStartupHook(settings, pool_name); !hook.empty()) {
     definition.files["startup-hook.sh"] = std::move(hook);

@@ -66,8 +66,9 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateTask& event) {
   if (step.s.tasks.contains(event.task.id)) return step.Finish();
   Task task = event.task;
   const model::ResourcesConfig& resources = task.definition->resources;
-  // Behind the experiments that exist; among tasks the order of submission decides.
-  task.queue = MakePlace(step.s, resources, step.s.last_experiment + 0.5);
+  // Behind the experiments that exist, and behind the tasks that were submitted before.
+  const double submitted = static_cast<double>(step.s.last_submitted + 1);
+  task.queue = MakePlace(step.s, resources, step.s.last_experiment + 0.5 + submitted * 1e-9);
   if (absl::Status status =
           CheckCanRun(step.s, resources, task.workspace_name, task.queue.resource_pool);
       !status.ok()) {

@@ -234,6 +234,14 @@ TEST_F(TasksTest, EndsAfterItsMaxRunTime) {
   EXPECT_THAT(task("t").reason, HasSubstr("max_run_time"));
 }
 
+TEST_F(TasksTest, QueuesBehindTheTasksThatWereSubmittedBefore) {
+  CreateCommand("z", MakeDefinition());
+  CreateCommand("a", MakeDefinition());
+  EXPECT_LT(task("z").queue.position, task("a").queue.position);
+  Create(MakeConfig());
+  EXPECT_LT(task("a").queue.position, experiment(1).queue.position);
+}
+
 TEST_F(TasksTest, ChangesItsPlaceInTheQueue) {
   CreateCommand("t", MakeDefinition());
   CreateCommand("u", MakeDefinition());

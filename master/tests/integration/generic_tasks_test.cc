@@ -258,6 +258,13 @@ TEST_F(GenericTasksTest, DoesNotServeOtherKinds) {
   api::GetGenericTaskConfigResponse response;
   EXPECT_EQ(Call(&Generic::GetGenericTaskConfig, request, &response).error_code(),
             grpc::StatusCode::NOT_FOUND);
+  api::AllocationRendezvousInfoRequest rendezvous;
+  rendezvous.set_allocation_id(command + ".1");
+  rendezvous.set_resources_id("0");
+  api::AllocationRendezvousInfoResponse info;
+  EXPECT_EQ(Call(&api::TaskRuntimeService::Stub::AllocationRendezvousInfo, rendezvous, &info)
+                .error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
   api::GetTaskAcceleratorDataRequest accelerators;
   accelerators.set_task_id(command);
   api::GetTaskAcceleratorDataResponse found;
