@@ -43,6 +43,7 @@ void Locate(const experiment::Allocation& allocation, Service& service) {
 std::optional<Service> GetOwnService(Service common, const experiment::Task& task) {
   if (task.definition->service == TaskDefinition::Service::kNone) return std::nullopt;
   common.port = task.service_port;
+  common.is_of_kind = true;
   common.is_tcp = task.definition->service == TaskDefinition::Service::kTcp;
   // The client proves to sshd that it has the key.
   common.unauthenticated = task.kind == model::TaskKind::kShell;

@@ -28,6 +28,7 @@ struct Service {
   int32_t workspace = 0;  // of the task, or of the trial's experiment
   std::shared_ptr<const model::TaskDefinition> definition;  // null for trials
   std::optional<int> port;       // on the loopback interface; absent: not known yet
+  bool is_of_kind = false;       // that of the task's kind, not a port of the user's program
   bool is_tcp = false;           // other than HTTP
   bool unauthenticated = false;  // everybody may use it
   // The agent of the running allocation's first local task; absent: not running.

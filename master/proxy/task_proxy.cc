@@ -63,7 +63,7 @@ absl::StatusOr<OpenedService> TaskProxy::OpenFound(std::optional<absl::StatusOr<
   opened.dial = [dialer = parts_.dialer, agent = *service.agent, port = *service.port](
                     TaskDialer::Reply reply) { dialer->Dial(agent, port, std::move(reply)); };
   opened.access_token = GetDetail(service, "access_token");
-  const std::string own_token = GetDetail(service, "token");
+  const std::string own_token = service.is_of_kind ? GetDetail(service, "token") : "";
   if (!own_token.empty()) opened.headers.emplace_back("Authorization", "token " + own_token);
   return opened;
 }
