@@ -1,5 +1,6 @@
 // Entry point of resolute-agent: flags, signals, error output.
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -270,6 +271,8 @@ absl::Status CompleteOptions(Flags& flags) {
   agent.keeper = FindSibling("resolute-keeper");
   agent.runner = FindSibling("resolute-runner");
   if (agent.id.empty()) agent.id = GetHostName();
+  // Users sign in to shells by this name.
+  if (const passwd* user = ::getpwuid(::geteuid())) agent.labels.try_emplace("user", user->pw_name);
   if (agent.work_dir.empty()) agent.work_dir = GetDefaultWorkDir(agent.id);
   if (agent.sdk_dir.empty()) agent.sdk_dir = FindInstalled("trial_api/cpp/sdk", "lib/resolute");
   if (agent.python_dir.empty()) {

@@ -64,6 +64,7 @@ class ProcessHarness final : public DriverHarness {
     driver_.reset();
     driver_ = MakeProcessDriver({.work_dir = dir_.path(),
                                  .keeper = std::filesystem::absolute("agent/resolute-keeper"),
+                                 .runner = "/bin/echo",
                                  .spool_limit = spool_limit_,
                                  .group = group_,
                                  .contexts = &contexts_,
@@ -173,6 +174,13 @@ TEST_F(ProcessDriverTest, RunsStartupHookBeforeCommand) {
   EXPECT_EQ(record.exit.exit_code, 3);
   spec.context_hash = MakeContext("startup-hook.sh", "echo cannot; false\n");
   EXPECT_EQ(Run(spec).exit.exit_code, 1);
+}
+
+// The runner itself runs the hook.
+TEST_F(ProcessDriverTest, StartsRunnerThatIsInstalledWithTheAgent) {
+  TaskSpec spec = harness_.Spec("1.1.0", {"resolute-runner", "--", "word"});
+  spec.context_hash = MakeContext("startup-hook.sh", "echo hook\n");
+  EXPECT_EQ(Text(Run(spec)), "-- word");
 }
 
 TEST_F(ProcessDriverTest, PrefersProgramsOfTheSdk) {

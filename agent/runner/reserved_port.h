@@ -2,6 +2,8 @@
 #ifndef AGENT_RUNNER_RESERVED_PORT_H_
 #define AGENT_RUNNER_RESERVED_PORT_H_
 
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "base/fd.h"
 

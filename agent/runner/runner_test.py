@@ -144,7 +144,7 @@ class ServiceTestCase(RunnerTestCase):
         super().setUp()
         self.master = Master(failures=2)
         self.addCleanup(self.master.close)
-        # The first one is no master that is reachable.
+        # The first master cannot be reached.
         self.env["DET_MASTERS"] = f"{self.env['DET_MASTER']},{self.master.url}"
         self.log = self.folder / "log"
 

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -67,7 +71,7 @@ Subsystem sftp )",
                       kSftpServer, "\nForceCommand ", QuoteForShell(folder + "/session"), "\n");
 }
 
-// A session gets the variables of the task and starts in its working directory. It is no login
+// A session gets the variables of the task and starts in its working directory. It is not a login
 // shell, because /etc/profile would replace PATH. Without SHLVL, bash reads ~/.bashrc also for a
 // command, so that the user's files have the last word.
 std::string MakeSessionScript(const std::string& folder, const std::string& work_dir) {

@@ -132,7 +132,8 @@ class DashboardTest : public testing::Test {
 };
 
 TEST_F(DashboardTest, ServesDashboardAtUnknownPaths) {
-  for (const char* path : {"/", "/experiments/7/logs?level=error", "/det/experiments/7", "/tasks"}) {
+  for (const char* path :
+       {"/", "/experiments/7/logs?level=error", "/det/experiments/7", "/tasks"}) {
     const HttpResponse response = SendRequest(std::string("GET ") + path, kPage);
     EXPECT_EQ(response.status, 200) << path;
     EXPECT_EQ(response.body, "<html>") << path;

@@ -1,6 +1,8 @@
 #include "master/gateway/http_session.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -72,6 +74,19 @@ asio::awaitable<Protocol> DetectProtocol(std::shared_ptr<beast::tcp_stream> kept
   co_return Protocol::kNone;
 }
 
+// Notices clients that have disappeared, since websockets may be silent for hours: after two
+// minutes.
+void KeepAlive(int fd) {
+  const int on = 1;
+  const int seconds = 60;
+  const int interval = 15;
+  const int probes = 4;
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+}
+
 // Another descriptor of the connection `fd`, in an epoll without requested events: it becomes
 // readable when the connection has been shut down both ways or is broken, and never for data.
 struct HangUp {
@@ -121,6 +136,7 @@ asio::awaitable<void> DrainClient(beast::tcp_stream& stream) {
 asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                       std::shared_ptr<beast::tcp_stream> stream) {
   error_code error;
+  KeepAlive(stream->socket().native_handle());
   const auto peer = stream->socket().remote_endpoint(error);
   Caller caller{error ? "" : peer.address().to_string(), context->server};
   if (context->options.tls == nullptr) {

@@ -9,8 +9,6 @@
 #include "gtest/gtest.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/testing/proxy_fixture.h"
-#include <boost/asio/read.hpp>
-#include <boost/asio/read_until.hpp>
 
 namespace det::gateway {
 namespace {

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "master/gateway/testing/proxy_fixture.h"
 #include <boost/asio/read.hpp>
-#include <boost/asio/read_until.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
 

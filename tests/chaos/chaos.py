@@ -15,6 +15,7 @@ import checks
 from cluster import Cluster
 from commands import Commands
 from faults import Faults, StandbyFaults
+from services import Services
 from standby import StandbyCluster
 from workload import Job, jobs
 
@@ -91,9 +92,11 @@ def run(
         todo = jobs(flags.minutes, flags.seed, cluster.folder)
         ids = submit(cluster, todo, flags.sources)
         commands = Commands(cluster)
+        services = Services(cluster)
         faults = kind[1](cluster, flags.seed, flags.outage)
         if disturbed:
             faults.run(60 * flags.minutes)
+        problems += services.finish(faults.keepers_killed)
         problems += commands.finish(faults.keepers_killed)
         timeout = 60 * (5 * flags.minutes + 5) + flags.outage
         wait(cluster, ids, timeout, disturbed=disturbed)

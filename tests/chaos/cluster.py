@@ -68,6 +68,11 @@ class Cluster:
     def urls(self) -> str:
         return ",".join(f"http://127.0.0.1:{port}" for port in self.ports())
 
+    def leader_url(self) -> str:
+        """The URL of the master that accepts connections; only the leader does."""
+        port = eventually(lambda: next(filter(self.responds, self.ports()), None), "a leader")
+        return f"http://127.0.0.1:{port}"
+
     # ---- daemons
 
     def _start(self, name: str, words: list[str]) -> None:
@@ -198,13 +203,19 @@ class Cluster:
     def agents(self) -> list[dict]:
         return self.get("agents")[0].get("agents", [])
 
+    def user_environment(self) -> dict[str, str]:
+        """The variables with which `det` acts as the administrator."""
+        return {"DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
+                "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
+
+    def det_command(self) -> list[str]:
+        return [str(self.root / "cli/det")]
+
     def det(self, *words: str) -> str:
         """Runs `det` as the administrator; returns what it prints."""
-        env = {**os.environ, "DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
-               "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
         done = subprocess.run(
-            [str(self.root / "cli/det"), *words], env=env, check=True, capture_output=True,
-            timeout=TIMEOUT, encoding="utf-8",
+            [*self.det_command(), *words], env={**os.environ, **self.user_environment()},
+            check=True, capture_output=True, timeout=TIMEOUT, encoding="utf-8",
         )  # fmt: skip
         return done.stdout
 

@@ -3,6 +3,7 @@
     task_client.py kernel ADDRESS CODE            runs the code in a new kernel, prints its output
     task_client.py start ADDRESS CODE             runs the code in a new kernel, prints its ID
     task_client.py continue ADDRESS KERNEL CODE   runs the code in that kernel, prints its output
+    task_client.py repeat ADDRESS KERNEL CODE     does so for each line of its input, on one websocket
 
 ADDRESS is the service address of the notebook with its token.
 """
@@ -25,11 +26,15 @@ class Notebook:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)["id"]
 
-    def execute(self, kernel, code):
-        """Runs the code; returns what it prints."""
+    def connect(self, kernel):
+        """The websocket of the kernel."""
         url = self._url.replace("http", "ws", 1)
-        channel = websocket.create_connection(
+        return websocket.create_connection(
             f"{url}api/kernels/{kernel}/channels?{self._query}", timeout=60)
+
+    @staticmethod
+    def execute(channel, code):
+        """Runs the code; returns what it prints."""
         message = uuid.uuid4().hex
         channel.send(json.dumps({
             "header": {"msg_id": message, "msg_type": "execute_request", "username": "",
@@ -49,18 +54,18 @@ class Notebook:
             elif kind == "error":
                 raise RuntimeError(f"{content['ename']}: {content['evalue']}")
             elif kind == "status" and content["execution_state"] == "idle":
-                channel.close()
                 return printed
 
 
 def main(action, address, *rest):
     notebook = Notebook(address)
-    if action == "continue":
-        print(notebook.execute(*rest))
-        return
-    kernel = notebook.start_kernel()
-    printed = notebook.execute(kernel, rest[0])
-    print(kernel if action == "start" else printed)
+    *kernels, code = rest
+    kernel = kernels[0] if kernels else notebook.start_kernel()
+    channel = notebook.connect(kernel)
+    for _ in sys.stdin if action == "repeat" else [""]:
+        printed = notebook.execute(channel, code)
+        print(kernel if action == "start" else printed, flush=True, end="" if kernels else "\n")
+    channel.close()
 
 
 if __name__ == "__main__":

@@ -27,14 +27,29 @@ void CountSlots(const cluster::Cluster& cluster, v1::GetOverviewResponse* out) {
   }
 }
 
+// Each task that is not a trial is a job of its own.
+void CountTasks(const cluster::Cluster& cluster, v1::GetOverviewResponse* out) {
+  for (const experiment::Task* task : cluster.live_tasks()) {
+    const experiment::Allocation* allocation =
+        task->allocation ? cluster.FindAllocation(*task->allocation) : nullptr;
+    if (allocation == nullptr) continue;
+    if (allocation->state == model::AllocationState::kQueued) {
+      out->set_jobs_waiting(out->jobs_waiting() + 1);
+    } else {
+      out->set_jobs_running(out->jobs_running() + 1);
+    }
+  }
+}
+
 void CountJobs(const LiveTrials& live, v1::GetOverviewResponse* out) {
   std::set<model::ExperimentId> all, running;
   for (const auto& [id, trial] : live) {
     all.insert(trial.experiment);
     if (trial.state != model::AllocationState::kQueued) running.insert(trial.experiment);
   }
-  out->set_jobs_running(static_cast<int>(running.size()));
-  out->set_jobs_waiting(static_cast<int>(all.size() - running.size()));
+  const int num_running = static_cast<int>(running.size());
+  out->set_jobs_running(out->jobs_running() + num_running);
+  out->set_jobs_waiting(out->jobs_waiting() + static_cast<int>(all.size()) - num_running);
 }
 
 }  // namespace
@@ -84,24 +99,27 @@ void OverviewBoard::Refresh(std::vector<Visible> audiences, bool repeat) {
   const auto then = [self = shared_from_this(), repeat] {
     if (repeat) self->ScheduleRefresh();
   };
-  engine_.Query([cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
-                [self = shared_from_this(), cluster, audiences = std::move(audiences),
-                 then](const absl::Status& status) {
-                  if (!status.ok()) {
-                    self->FailWaiting(status);
-                    return then();
-                  }
-                  QueryLiveTrials(
-                      self->engine_, self->pool_, std::nullopt,
-                      [self, cluster, audiences, then](const absl::StatusOr<LiveTrials>& live) {
-                        if (live.ok()) {
-                          self->Publish(*cluster, *live, audiences);
-                        } else {
-                          self->FailWaiting(live.status());
-                        }
-                        then();
-                      });
-                });
+  engine_.Query(
+      [cluster](const cluster::Cluster& now) {
+        CountSlots(now, cluster.get());
+        CountTasks(now, cluster.get());
+      },
+      [self = shared_from_this(), cluster, audiences = std::move(audiences),
+       then](const absl::Status& status) {
+        if (!status.ok()) {
+          self->FailWaiting(status);
+          return then();
+        }
+        QueryLiveTrials(self->engine_, self->pool_, std::nullopt,
+                        [self, cluster, audiences, then](const absl::StatusOr<LiveTrials>& live) {
+                          if (live.ok()) {
+                            self->Publish(*cluster, *live, audiences);
+                          } else {
+                            self->FailWaiting(live.status());
+                          }
+                          then();
+                        });
+      });
 }
 
 void OverviewBoard::ScheduleRefresh() {

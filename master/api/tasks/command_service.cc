@@ -263,7 +263,8 @@ class CommandService final : public ApiService<v1::CommandService> {
     FillTask(record, live, out);
     const bool secrets = principal.user == record.task.owner ||
                          principal.Holds(model::Permission::kUpdateNsc, record.task.workspace);
-    FillService(record, secrets, out);
+    const auto found = live.find(record.task.id);
+    FillService(record, found == live.end() ? nullptr : &found->second, secrets, out);
   }
 
   template <class Response, class Message>

@@ -138,20 +138,29 @@ absl::Status AddService(TaskKind kind, const model::TaskId& id, const model::Com
   }
 }
 
-void FillService(const store::TaskRecord&, bool, v1::Command*) {}
+void FillService(const store::TaskRecord&, const LiveTask*, bool, v1::Command*) {}
 
-void FillService(const store::TaskRecord& record, bool secrets, v1::Notebook* out) {
+void FillService(const store::TaskRecord& record, const LiveTask*, bool secrets,
+                 v1::Notebook* out) {
   const std::string token = GetText(record, "access_token");
   out->set_service_address(
       absl::StrCat(GetBasePath(record.task.id), secrets ? absl::StrCat("?token=", token) : ""));
 }
 
-void FillService(const store::TaskRecord& record, bool secrets, v1::Shell* out) {
+void FillService(const store::TaskRecord& record, const LiveTask* live, bool secrets,
+                 v1::Shell* out) {
   if (secrets) out->set_private_key(GetText(record, "private_key"));
   out->set_public_key(GetText(record, "public_key"));
+  const std::string user = live == nullptr || live->agent_user.empty() ? "root" : live->agent_user;
+  *out->mutable_agent_user_group() = ToStruct(Value::Object{{"id", 0},
+                                                            {"user_id", record.task.owner.value()},
+                                                            {"user", user},
+                                                            {"uid", 0},
+                                                            {"group", user},
+                                                            {"gid", 0}});
 }
 
-void FillService(const store::TaskRecord& record, bool, v1::Tensorboard* out) {
+void FillService(const store::TaskRecord& record, const LiveTask*, bool, v1::Tensorboard* out) {
   out->set_service_address(GetBasePath(record.task.id));
   AddNumbers(record, "requested_experiment_ids", out->mutable_experiment_ids());
   AddNumbers(record, "trial_ids", out->mutable_trial_ids());

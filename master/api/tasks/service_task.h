@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "det/api/v1/command.pb.h"
+#include "master/api/tasks/task_view.h"
 #include "master/api/tasks/tensorboard_sources.h"
 #include "master/core/model/command_config.h"
 #include "master/core/model/states.h"
@@ -25,12 +26,16 @@ absl::Status AddService(model::TaskKind kind, const model::TaskId& id,
                         const model::CommandConfig& config, const TensorboardSources& sources,
                         const v1::LaunchCommandRequest& request, model::TaskDefinition& definition);
 
-// Set the members of a kind. `secrets`: whether the reader may see tokens and keys, that is, owns
-// the task or may change it.
-void FillService(const store::TaskRecord& record, bool secrets, v1::Command* out);
-void FillService(const store::TaskRecord& record, bool secrets, v1::Notebook* out);
-void FillService(const store::TaskRecord& record, bool secrets, v1::Shell* out);
-void FillService(const store::TaskRecord& record, bool secrets, v1::Tensorboard* out);
+// Set the members of a kind. `live`: null if the cluster does not know the task. `secrets`: whether
+// the reader may see tokens and keys, that is, owns the task or may change it.
+void FillService(const store::TaskRecord& record, const LiveTask* live, bool secrets,
+                 v1::Command* out);
+void FillService(const store::TaskRecord& record, const LiveTask* live, bool secrets,
+                 v1::Notebook* out);
+void FillService(const store::TaskRecord& record, const LiveTask* live, bool secrets,
+                 v1::Shell* out);
+void FillService(const store::TaskRecord& record, const LiveTask* live, bool secrets,
+                 v1::Tensorboard* out);
 
 }  // namespace det::api
 

@@ -36,6 +36,16 @@ std::optional<v1::Container> MakeContainer(const cluster::Cluster& cluster,
   return container;
 }
 
+// The agent reports its user as a label.
+std::string GetAgentUser(const cluster::Cluster& cluster,
+                         const experiment::Allocation& allocation) {
+  if (allocation.local_tasks.empty()) return "";
+  const auto agent = cluster.agents().find(allocation.local_tasks.front().placement.agent);
+  if (agent == cluster.agents().end()) return "";
+  const auto label = agent->second.labels.find("user");
+  return label == agent->second.labels.end() ? "" : label->second;
+}
+
 LiveTasks CollectLiveTasks(const cluster::Cluster& cluster) {
   LiveTasks live;
   for (const experiment::Task* task : cluster.live_tasks()) {
@@ -45,6 +55,7 @@ LiveTasks CollectLiveTasks(const cluster::Cluster& cluster) {
     if (allocation == nullptr) continue;
     out.allocation = *allocation;
     out.container = MakeContainer(cluster, *allocation);
+    out.agent_user = GetAgentUser(cluster, *allocation);
   }
   return live;
 }

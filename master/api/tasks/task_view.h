@@ -24,6 +24,7 @@ namespace det::api {
 struct LiveTask {
   std::optional<experiment::Allocation> allocation;
   std::optional<v1::Container> container;  // where it runs; absent while it waits
+  std::string agent_user;                  // as which its processes run; empty: unknown
 };
 using LiveTasks = std::map<model::TaskId, LiveTask>;
 

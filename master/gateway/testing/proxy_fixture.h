@@ -13,6 +13,9 @@
 #include "master/gateway/http_server.h"
 #include "master/gateway/testing/gateway_fixture.h"
 #include "master/gateway/testing/target.h"
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
 
 namespace det::gateway {
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "det/api/v1/command.grpc.pb.h"
 #include "det/api/v1/overview.grpc.pb.h"
 #include "det/api/v1/project.grpc.pb.h"
 #include "det/api/v1/workspace.grpc.pb.h"
@@ -93,6 +94,24 @@ TEST_F(OverviewTest, CountsSlotsOfConnectedAgents) {
   EXPECT_EQ(now.agents(), 1);
   EXPECT_GT(now.slots_in_use(), 0);
   EXPECT_EQ(now.pools(0).slots_used(), now.slots_in_use());
+  context.TryCancel();
+}
+
+TEST_F(OverviewTest, CountsTasksAsJobs) {
+  CallContext context("user"), launch("user");
+  const auto reader = Follow(context);
+  api::LaunchCommandRequest request;
+  request.add_words("true");
+  api::LaunchCommandResponse launched;
+  const auto commands = api::CommandService::NewStub(master_.channel());
+  const grpc::Status status = commands->LaunchCommand(&launch, request, &launched);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ReadUntil(*reader, [](const auto& now) { return now.jobs_waiting() == 1; });
+  FakeAgent agent(master_, "agent-1", 2);
+  Run(agent);
+  const auto now = ReadUntil(*reader, [](const auto& now) { return now.jobs_running() == 1; });
+  EXPECT_EQ(now.jobs_waiting(), 0);
+  EXPECT_EQ(now.running_size(), 0);
   context.TryCancel();
 }
 

@@ -248,7 +248,7 @@ TEST_P(StorageContractTest, CopiesNewPartsOfEventFiles) {
   const std::string from = dir_.path() + "/from";
   const auto storage = Make();
   ASSERT_TRUE(base::MakeDirs(from).ok());
-  for (const std::string& content : {"one", "one two", "one two three", "another", ""}) {
+  for (const char* content : {"one", "one two", "one two three", "another", ""}) {
     ASSERT_TRUE(base::WriteFile(from + "/events.out.tfevents.1", content).ok());
     storage->CopyNextToCheckpoints(from, "c1/events");
     EXPECT_EQ(Beside("c1/events/events.out.tfevents.1"), content);

@@ -49,17 +49,20 @@ class ServiceTest(unittest.TestCase):
 
     def test_links_the_directories_of_trials(self):
         target = self.folder / "target"
-        fetchers = make_fetchers([self.source(1), self.source(2, 5, 6)], target)
-        for fetcher in fetchers:
+        (self.store / TOP).mkdir(parents=True)
+        (self.store / f"{TOP}4").write_text("no directory")
+        sources = [self.source(4), self.source(1), self.source(2, 5, 6)]
+        [fetcher] = make_fetchers(sources, target)
+        with self.assertRaises(NotADirectoryError):
             fetcher.fetch()
-        self.assertEqual([False, False], [fetcher.found for fetcher in fetchers])
+        self.assertFalse(fetcher.found)
+        (self.store / f"{TOP}4").unlink()
         for experiment, trial in ((1, 3), (2, 5), (2, 7), (12, 1)):
             self.add_file(experiment, trial)
         (self.store / f"{TOP}1/trial/4").mkdir()
         for _ in range(2):
-            for fetcher in fetchers:
-                fetcher.fetch()
-        self.assertEqual([True, True], [fetcher.found for fetcher in fetchers])
+            fetcher.fetch()
+        self.assertTrue(fetcher.found)
         found = sorted(str(path.relative_to(target)) for path in target.glob("*/*/*/*"))
         self.assertEqual(
             ["experiment/1/trial/3", "experiment/1/trial/4", "experiment/2/trial/5"], found

@@ -55,7 +55,7 @@ class MetricEvents:
         self._folder, self._upload, self._resumed_at = folder, upload, resumed_at
         self._lock = threading.Lock()
         self._added: list[bytes] = []  # Guarded by _lock.
-        self._thread: threading.Thread | None = None
+        self._used = False  # Whether anything was added.
         self._wake = threading.Event()
         self._closing = threading.Event()
         # State of the thread.
@@ -64,6 +64,9 @@ class MetricEvents:
         self._warned: set[str] = set()
         # The names that were written at the latest step of a group.
         self._latest: dict[str, tuple[int, set[str]]] = {}
+        # Not started later: an interpreter that exits may start no thread.
+        self._thread = threading.Thread(target=self._run, name="det-events", daemon=True)
+        self._thread.start()
 
     def add(self, reports: Sequence[bytes], earlier: bool = False) -> None:
         """Adds packed reports, and lets the files be uploaded. Any thread; does not wait.
@@ -79,9 +82,7 @@ class MetricEvents:
         with self._lock:
             if self.enabled:
                 self._added += reports
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="det-events", daemon=True)
-                self._thread.start()
+            self._used = True
         self._wake.set()
 
     def close(self, timeout: float | None = None) -> None:
@@ -92,8 +93,6 @@ class MetricEvents:
         """
         self._closing.set()
         self._wake.set()
-        if self._thread is None:
-            return
         end = math.inf if timeout is None else time.monotonic() + timeout
         while self._thread.is_alive():
             left = end - time.monotonic()
@@ -109,6 +108,8 @@ class MetricEvents:
             self._wake.clear()
             is_last = self._closing.is_set()
             begin = time.monotonic()
+            if not self._used:
+                return
             self._attempt("metrics are not written for TensorBoard", self._write_added)
             self._attempt("cannot store event files", self._upload)
             if is_last:

@@ -17,7 +17,6 @@ import uuid as uuids
 from collections.abc import Sequence
 from typing import Callable, Protocol, TypedDict
 
-from det._errors import CheckpointError
 from det._types import JsonObject
 from det.core._context import storage_folder
 from det.core._object_store import (
@@ -77,23 +76,34 @@ def get_experiment_id(source: Source) -> str:
 
 
 class FolderFetcher:
-    """Links the directories of trials on this machine. See Fetcher."""
+    """Links the directories of trials in one storage on this machine. See Fetcher."""
 
     period = FOLDER_PERIOD
 
-    def __init__(self, source: Source, target: pathlib.Path) -> None:
-        self._from = storage_folder(source["storage"]) / source["prefix"] / "trial"
-        self._to = target / "experiment" / get_experiment_id(source) / "trial"
-        self._trials = [str(trial) for trial in source["trials"]]
+    def __init__(self, sources: Sequence[Source], target: pathlib.Path) -> None:
+        self._sources, self._target = sources, target
+        self._root = storage_folder(sources[0]["storage"]).absolute()
         self.found = False
 
     def fetch(self) -> None:
         """See Fetcher."""
-        for trial in self._trials or _list_folder(self._from):
-            link = self._to / trial
-            if not link.is_symlink() and (self._from / trial).is_dir():
+        failure: OSError | None = None
+        for source in self._sources:
+            try:
+                self._link(source)
+            except OSError as error:  # The directories of the other experiments may be readable.
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def _link(self, source: Source) -> None:
+        trials = self._root / source["prefix"] / "trial"
+        links = self._target / "experiment" / get_experiment_id(source) / "trial"
+        for trial in [str(trial) for trial in source["trials"]] or _list_folder(trials):
+            link = links / trial
+            if not link.is_symlink() and (trials / trial).is_dir():
                 link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to((self._from / trial).absolute())
+                link.symlink_to(trials / trial)
             self.found = self.found or _has_file(link)
 
 
@@ -162,7 +172,7 @@ class BucketFetcher:
 
 
 def make_fetchers(sources: Sequence[Source], target: pathlib.Path) -> list[Fetcher]:
-    """Returns a fetcher for each directory and each bucket, every one with its own credentials.
+    """Returns a fetcher for each storage, every one with its own credentials.
 
     Args:
         sources: The sources.
@@ -171,14 +181,15 @@ def make_fetchers(sources: Sequence[Source], target: pathlib.Path) -> list[Fetch
     Raises:
         ValueError: A storage is unknown.
     """
-    fetchers: list[Fetcher] = []
-    buckets: dict[str, list[Source]] = {}
+    storages: dict[str, list[Source]] = {}
     for source in sources:
-        if is_object_store(source["storage"]):
-            buckets.setdefault(json.dumps(source["storage"], sort_keys=True), []).append(source)
-        else:
-            fetchers.append(FolderFetcher(source, target))
-    return fetchers + [BucketFetcher(group, target) for group in buckets.values()]
+        storages.setdefault(json.dumps(source["storage"], sort_keys=True), []).append(source)
+    return [
+        BucketFetcher(group, target)
+        if is_object_store(group[0]["storage"])
+        else FolderFetcher(group, target)
+        for group in storages.values()
+    ]
 
 
 class Following:
@@ -212,7 +223,7 @@ class Following:
             problem = ""
             try:
                 fetcher.fetch()
-            except (CheckpointError, OSError) as error:
+            except Exception as error:  # Every exception: the libraries of buckets raise many.
                 problem = str(error)
             if fetcher.found:
                 self._on_file()
