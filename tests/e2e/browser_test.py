@@ -80,6 +80,15 @@ write(sys.stdout,
       "\x1b[?25h\x1b[37;44m ok \x1b[0m \x1b[7minverse\x1b[0m \x1b[2mfaint\x1b[0m\nthe end\n")
 """
 
+# Reports metrics, which the library writes as event files.
+EVENTS_SCRIPT = r"""
+import determined
+
+with determined.core.init() as context:
+    for step in range(1, 20):
+        context.train.report_training_metrics(step, {"loss": 1 / step})
+"""
+
 
 class DashboardTestCase(harness.ClusterTestCase):
     options = ("--admin-password", PASSWORD, "--user-password", PASSWORD)
@@ -265,6 +274,31 @@ class TasksTest(DashboardTestCase):
 
     def test_tasks(self):
         self.run_script("tasks.mjs")
+
+
+class ServicesTest(DashboardTestCase):
+    """Uses its own cluster, whose tasks run with the Python that has JupyterLab and TensorBoard."""
+
+    @classmethod
+    def setUpClass(cls):
+        words = ["tools/python/venv_path", "tools/python/requirements-notebook.txt"]
+        folder = subprocess.check_output(words, encoding="utf-8").strip()
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as config:
+            variable = f"DET_PYTHON_EXECUTABLE={folder}/bin/python"
+            defaults = {"environment_variables": [variable]}
+            json.dump({"task_container_defaults": defaults}, config)
+            config.flush()
+            cls.options = (*DashboardTestCase.options, "--master-config", config.name)
+            super().setUpClass()
+
+    def test_services(self):
+        storage = os.path.join(self.home.folder, "checkpoints")
+        os.makedirs(storage)
+        learns = harness.job(name="learns", entrypoint=["python3", "learns.py"],
+                             checkpoint_storage={"type": "shared_fs", "host_path": storage})
+        experiment_id = self.home.create(learns, self.home.context({"learns.py": EVENTS_SCRIPT}))
+        self.home.finish(experiment_id)
+        self.run_script("services.mjs", EXPERIMENT=str(experiment_id))
 
 
 class ReadingTest(DashboardTestCase):

@@ -21,6 +21,7 @@ import styles from "./OpenTask.module.css";
 const INTERVAL = 1000;
 
 const LAST_LINES = 20;
+const LINES_INTERVAL = 2000;
 
 /** Waits until a task is ready, and leads to its service or terminal. */
 export default function OpenTask() {
@@ -71,11 +72,10 @@ function Wait({ task }: { task: Task }) {
     >
       {isOver ? (
         <>
-          <p>
+          <p role="status">
             The {noun} has ended{task.reason && `: ${task.reason}`}.{" "}
             <Link to={paths.task(task.id, "logs")}>All of its log</Link>
           </p>
-          <LastLines task={task} />
         </>
       ) : (
         <>
@@ -89,17 +89,19 @@ function Wait({ task }: { task: Task }) {
           </p>
         </>
       )}
+      {task.state !== "STATE_QUEUED" && <LastLines task={task} />}
     </Page>
   );
 }
 
-/** The last lines of the log of a task that has ended. */
+/** The last lines of the log of a task that has started. */
 function LastLines({ task }: { task: Task }) {
   const range = { limit: LAST_LINES, isDescending: true };
   const path = logPath(taskLog(task.id).path, NO_FILTERS, range);
   const { data = [], error } = useQuery({
     queryKey: ["log", path],
     queryFn: async ({ signal }) => (await readMessages<LogLine>(path, signal)).reverse(),
+    refetchInterval: hasEnded(task.state) ? false : LINES_INTERVAL,
   });
   if (error) return <ErrorPanel error={error} />;
   if (data.length === 0) return null;
