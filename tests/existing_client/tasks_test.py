@@ -245,8 +245,10 @@ class CommandTest(TasksTestCase):
             self.assertIn(reason, self.run_det("cmd", "run", *words, code=1))
 
     def test_both_command_lines_act_as_the_owner_in_a_task(self):
-        # PYTHONPATH selects the library (docs/task_environment.md).
-        theirs = f"PYTHONPATH={existing_client.SITE_PACKAGES} {existing_client.PYTHON} -m determined.cli"
+        # PYTHONPATH selects the library (docs/task_environment.md). The existing client prefers a user
+        # who has signed in on the machine, whose token is below HOME.
+        theirs = (f"HOME=$PWD PYTHONPATH={existing_client.SITE_PACKAGES} "
+                  f"{existing_client.PYTHON} -m determined.cli")
         for program in ("det", theirs):
             out = self.run_det("cmd", "run", *NO_SLOTS, program + " user whoami")
             self.assertIn("zero exit code", out)
