@@ -193,6 +193,9 @@ class TensorboardTest(TasksTestCase):
         count = lambda: len(json.loads(self.request(f"{scalars}&run={run.replace('/', '%2F')}")[1]))
         before = count()
         harness.eventually(lambda: count() > before, "more scalars of the running trial")
+        self.home.kill("master")
+        self.home.up(self.agents, self.slots)
+        harness.eventually(lambda: self.request(path)[0] == 200, "the proxied service")
         self.home.det("experiment", "kill", experiment)
         self.kill("tensorboard", tensorboard["id"])
 
