@@ -295,6 +295,21 @@ TEST_F(TaskProxyTest, LeavesTheAuthenticationOfShellsToSsh) {
   EXPECT_TRUE(opened->is_tcp);
 }
 
+TEST_F(TaskProxyTest, OpensTerminalsOfAShell_ForThoseWhoMayChangeIt) {
+  TaskDefinition definition;
+  definition.service = TaskDefinition::Service::kTcp;
+  Create(TaskKind::kShell, std::move(definition));
+  Start(absl::StrCat(kTask, ".1"));
+  Submit(cluster::TaskReady{model::AllocationId(absl::StrCat(kTask, ".1")), 2222});
+  const std::string terminal = absl::StrCat(kTask, ":terminal");
+  EXPECT_EQ(GetCode(terminal, {}), kUnauthenticated);
+  EXPECT_EQ(GetCode(terminal, As("ann")), kNotFound) << "she is a viewer";
+  EXPECT_EQ(GetCode(terminal, As("admin")), kOk);
+  const auto opened = Open(terminal, As("admin"));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->is_tcp);
+}
+
 TEST_F(TaskProxyTest, RequiresTheArtifactsThatATensorboardShows) {
   cluster::CreateExperiment create;
   create.config = store::MakeConfig("shown");
