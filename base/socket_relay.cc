@@ -23,7 +23,7 @@ class Relay {
     MessageStream::Message message;
     while (!message.end) {
       message = co_await ReadSocket();
-      if (!co_await stream_.Write(std::move(message))) {
+      if (!co_await stream_.Write(message)) {
         Close();
         co_return;
       }
@@ -37,7 +37,8 @@ class Relay {
     while (const auto message = co_await stream_.Read()) {
       if (received_) continue;
       error_code error;
-      co_await asio::async_write(socket_, asio::buffer(message->data), Catch(error));
+      const auto bytes = asio::buffer(message->data);
+      co_await asio::async_write(socket_, bytes, Catch(error));
       if (!error && !message->end) continue;
       // If the peer of the socket takes no more bytes, it may still send.
       socket_.shutdown(StreamSocket::shutdown_send, error);

@@ -34,7 +34,7 @@ class FakeStream final : public MessageStream {
     return Await<std::optional<Message>>(
         [this](auto done) { reading_ = std::move(done), Deliver(); }, io_);
   }
-  asio::awaitable<bool> Write(Message message) override {
+  asio::awaitable<bool> Write(Message& message) override {
     return Await<bool>(
         [this, message = std::move(message)](auto done) {
           written_ = message;

@@ -68,13 +68,14 @@ class Tunnels::Tunnel final : public base::MessageStream,
   asio::awaitable<void> Run([[maybe_unused]] std::shared_ptr<Tunnel> self, v1::TunnelData first,
                             int port) {
     threads_.tunnels.insert(this);
-    first.set_error(co_await ConnectToPort(socket_, port));
+    const std::string error = co_await ConnectToPort(socket_, port);
+    first.set_error(error);
     call_ = stub_->PrepareAsyncTunnel(&*context_, threads_.completions.queue());
     const bool started = co_await AwaitCompletion([&](void* tag) { call_->StartCall(tag); });
     // If the call cannot be started, the same error breaks all that follows.
     const bool written =
         started && co_await AwaitCompletion([&](void* tag) { call_->Write(first, tag); });
-    if (written && first.error().empty()) co_await base::RelaySocket(socket_, *this);
+    if (written && error.empty()) co_await base::RelaySocket(socket_, *this);
     CloseSocket();
     grpc::Status status;
     co_await AwaitCompletion([&](void* tag) { call_->Finish(&status, tag); });
@@ -96,7 +97,7 @@ class Tunnels::Tunnel final : public base::MessageStream,
         io_);
   }
 
-  asio::awaitable<bool> Write(Message message) override {
+  asio::awaitable<bool> Write(Message& message) override {
     v1::TunnelData outgoing;
     outgoing.set_data(std::move(message.data));
     outgoing.set_end(message.end);

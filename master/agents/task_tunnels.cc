@@ -118,6 +118,8 @@ class TaskTunnels::Tunnel final : public TaskTunnels::Reactor,
   asio::awaitable<std::optional<Message>> Read() override {
     return Await<std::optional<Message>>(
         [this](auto done) {
+          // After Finish, the call may be gone.
+          if (finished_) return done(std::nullopt);
           on_read_ = [this, done = std::move(done)](bool ok) {
             if (!ok) return done(std::nullopt);
             done(Message{std::move(*in_.mutable_data()), in_.end()});
@@ -127,7 +129,7 @@ class TaskTunnels::Tunnel final : public TaskTunnels::Reactor,
         io_);
   }
 
-  asio::awaitable<bool> Write(Message message) override {
+  asio::awaitable<bool> Write(Message& message) override {
     out_.set_data(std::move(message.data));
     out_.set_end(message.end);
     return Await<bool>(
@@ -193,7 +195,8 @@ asio::awaitable<void> TaskTunnels::DialDirectly(AgentRoute route, bool same_mach
     targets = tcp::resolver::results_type::create(
         tcp::endpoint(asio::ip::address_v4::loopback(), static_cast<uint16_t>(port)), "", "");
   } else {
-    targets = co_await resolver.async_resolve(route.address, absl::StrCat(port), Catch(error));
+    const std::string service = absl::StrCat(port);
+    targets = co_await resolver.async_resolve(route.address, service, Catch(error));
   }
   if (!error) co_await asio::async_connect(*socket, targets, Catch(error));
   deadline.cancel();
