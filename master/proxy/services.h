@@ -36,7 +36,7 @@ struct Service {
   // The agent of the running allocation's first local task; absent: not running.
   model::AllocationId allocation;
   std::optional<model::AgentId> agent;
-  std::string agent_user;  // as whom the agent runs its tasks; empty: unknown
+  std::string agent_user;  // of the agent's machine, runs its tasks; empty: unknown
   bool has_ended = false;  // the task has ended
 };
 

@@ -303,7 +303,7 @@ TEST_F(TaskProxyTest, OpensTerminalsOfAShell_ForThoseWhoMayChangeIt) {
   Submit(cluster::TaskReady{model::AllocationId(absl::StrCat(kTask, ".1")), 2222});
   const std::string terminal = absl::StrCat(kTask, ":terminal");
   EXPECT_EQ(GetCode(terminal, {}), kUnauthenticated);
-  EXPECT_EQ(GetCode(terminal, As("ann")), kNotFound) << "she is a viewer";
+  EXPECT_EQ(GetCode(terminal, As("ann")), kNotFound) << "a viewer";
   EXPECT_EQ(GetCode(terminal, As("admin")), kOk);
   const auto opened = Open(terminal, As("admin"));
   ASSERT_TRUE(opened.ok()) << opened.status();

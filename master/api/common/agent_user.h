@@ -1,4 +1,4 @@
-// As which user of its machine an agent runs its tasks.
+// The user of its machine with whose rights an agent runs its tasks.
 #ifndef MASTER_API_COMMON_AGENT_USER_H_
 #define MASTER_API_COMMON_AGENT_USER_H_
 
