@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "det/api/v1/auth.grpc.pb.h"
 #include "det/api/v1/command.grpc.pb.h"
-#include "det/api/v1/user.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/api/tasks/launch.h"
@@ -274,11 +274,11 @@ TEST_F(TaskLaunchTest, LetsProgramsActAsOwnerUntilTheTaskEnds) {
   agent.AwaitAck();
   api::GetMeResponse me;
   ASSERT_TRUE(
-      Call(&api::UserService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token()).ok());
+      Call(&api::AuthService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token()).ok());
   EXPECT_EQ(me.user().username(), "admin");
   agent.Exited(task.allocation_id(), 0);
   agent.AwaitAck();
-  EXPECT_EQ(Call(&api::UserService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token())
+  EXPECT_EQ(Call(&api::AuthService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token())
                 .error_code(),
             UNAUTHENTICATED);
 }
