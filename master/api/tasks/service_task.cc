@@ -164,6 +164,8 @@ void FillService(const store::TaskRecord& record, const LiveTask*, bool, v1::Ten
   out->set_service_address(GetBasePath(record.task.id));
   AddNumbers(record, "requested_experiment_ids", out->mutable_experiment_ids());
   AddNumbers(record, "trial_ids", out->mutable_trial_ids());
+  if (!out->experiment_ids().empty() || !out->trial_ids().empty()) return;
+  AddNumbers(record, "experiment_ids", out->mutable_experiment_ids());  // that a filter selected
 }
 
 }  // namespace det::api
