@@ -23,13 +23,13 @@ class Relay {
     MessageStream::Message message;
     while (!message.end) {
       message = co_await ReadSocket();
-      if (!co_await stream_.Write(std::move(message))) {
+      if (!co_await stream_.Write(message)) {
         Close();
         co_return;
       }
     }
     sent_ = true;
-    if (received_) co_await stream_.Close();
+    if (received_) stream_.Close();
   }
 
   // From the stream to the socket. Reads the stream until its end, to notice when it breaks.
@@ -37,12 +37,13 @@ class Relay {
     while (const auto message = co_await stream_.Read()) {
       if (received_) continue;
       error_code error;
-      co_await asio::async_write(socket_, asio::buffer(message->data), Catch(error));
+      const auto bytes = asio::buffer(message->data);
+      co_await asio::async_write(socket_, bytes, Catch(error));
       if (!error && !message->end) continue;
       // If the peer of the socket takes no more bytes, it may still send.
       socket_.shutdown(StreamSocket::shutdown_send, error);
       received_ = true;
-      if (sent_) co_await stream_.Close();
+      if (sent_) stream_.Close();
     }
     Close();
   }

@@ -16,8 +16,9 @@ namespace det::base {
 
 using StreamSocket = boost::asio::generic::stream_protocol::socket;
 
-// A stream of messages, such as a bidirectional call. At most one Read and one Write or Close are
-// pending.
+// A stream of messages, such as a bidirectional call. At most one Read and one Write are pending,
+// and Close is called after the last Write. Implementations return what Await returns: with g++ 12,
+// virtual functions that were coroutines themselves crashed.
 class MessageStream {
  public:
   struct Message {
@@ -28,10 +29,11 @@ class MessageStream {
 
   // Yields nullopt when the stream has ended or is broken.
   virtual boost::asio::awaitable<std::optional<Message>> Read() = 0;
-  // Yields true once the stream can take another message, false if it is broken.
-  virtual boost::asio::awaitable<bool> Write(Message message) = 0;
-  // Ends the stream. What was written still arrives; a pending Read yields nullopt soon.
-  virtual boost::asio::awaitable<void> Close() = 0;
+  // Takes the data out of `message`. Yields true once the stream can take another message, false if
+  // it is broken.
+  virtual boost::asio::awaitable<bool> Write(Message& message) = 0;
+  // Ends the stream. What was written still arrives; a pending or later Read yields nullopt soon.
+  virtual void Close() = 0;
 };
 
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 10;

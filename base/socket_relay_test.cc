@@ -34,7 +34,7 @@ class FakeStream final : public MessageStream {
     return Await<std::optional<Message>>(
         [this](auto done) { reading_ = std::move(done), Deliver(); }, io_);
   }
-  asio::awaitable<bool> Write(Message message) override {
+  asio::awaitable<bool> Write(Message& message) override {
     return Await<bool>(
         [this, message = std::move(message)](auto done) {
           written_ = message;
@@ -43,10 +43,9 @@ class FakeStream final : public MessageStream {
         },
         io_);
   }
-  asio::awaitable<void> Close() override {
+  void Close() override {
     Put(std::nullopt);
     closed.set_value();
-    co_return;
   }
 
   // Called by the test. Sends a message; nullopt: the stream breaks or ends.

@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "cli/interrupt.h"
 #include "cli/terminal.h"
 #include "cli/token_cache.h"
 
@@ -118,6 +119,7 @@ absl::StatusOr<int> RunForeground(const std::vector<std::string>& words) {
   sigset_t defaults;
   ::sigemptyset(&defaults);
   ::sigaddset(&defaults, SIGPIPE);  // det ignores it.
+  ::sigaddset(&defaults, SIGHUP);
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
@@ -127,10 +129,14 @@ absl::StatusOr<int> RunForeground(const std::vector<std::string>& words) {
   if (error != 0) {
     return absl::InternalError(absl::StrCat("cannot start ", words[0], ": ", strerror(error)));
   }
+  // The program ends when its terminal is closed; det then still removes temporary files.
+  const auto hang_up = std::signal(SIGHUP, SIG_IGN);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return absl::InternalError(absl::StrCat("waitpid: ", strerror(errno)));
+    if (Interrupted()) ::kill(pid, SIGTERM);
   }
+  std::signal(SIGHUP, hang_up);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

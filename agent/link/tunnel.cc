@@ -65,15 +65,17 @@ class Tunnels::Tunnel final : public base::MessageStream,
     socket_.close(ignored);
   }
 
-  asio::awaitable<void> Run([[maybe_unused]] std::shared_ptr<Tunnel> self, v1::TunnelData first, int port) {
+  asio::awaitable<void> Run([[maybe_unused]] std::shared_ptr<Tunnel> self, v1::TunnelData first,
+                            int port) {
     threads_.tunnels.insert(this);
-    first.set_error(co_await ConnectToPort(socket_, port));
+    const std::string error = co_await ConnectToPort(socket_, port);
+    first.set_error(error);
     call_ = stub_->PrepareAsyncTunnel(&*context_, threads_.completions.queue());
     const bool started = co_await AwaitCompletion([&](void* tag) { call_->StartCall(tag); });
     // If the call cannot be started, the same error breaks all that follows.
     const bool written =
         started && co_await AwaitCompletion([&](void* tag) { call_->Write(first, tag); });
-    if (written && first.error().empty()) co_await base::RelaySocket(socket_, *this);
+    if (written && error.empty()) co_await base::RelaySocket(socket_, *this);
     CloseSocket();
     grpc::Status status;
     co_await AwaitCompletion([&](void* tag) { call_->Finish(&status, tag); });
@@ -84,21 +86,27 @@ class Tunnels::Tunnel final : public base::MessageStream,
 
  private:
   asio::awaitable<std::optional<Message>> Read() override {
-    if (!co_await AwaitCompletion([this](void* tag) { call_->Read(&incoming_, tag); })) {
-      co_return std::nullopt;
-    }
-    co_return Message{std::move(*incoming_.mutable_data()), incoming_.end()};
+    return Await<std::optional<Message>>(
+        [this](auto done) {
+          const auto completed = [this, done = std::move(done)](bool ok) {
+            if (!ok) return done(std::nullopt);
+            done(Message{std::move(*incoming_.mutable_data()), incoming_.end()});
+          };
+          call_->Read(&incoming_, Completions::Tag(completed));
+        },
+        io_);
   }
 
-  asio::awaitable<bool> Write(Message message) override {
+  asio::awaitable<bool> Write(Message& message) override {
     v1::TunnelData outgoing;
     outgoing.set_data(std::move(message.data));
     outgoing.set_end(message.end);
-    co_return co_await AwaitCompletion([&](void* tag) { call_->Write(outgoing, tag); });
+    return AwaitCompletion(
+        [this, outgoing = std::move(outgoing)](void* tag) { call_->Write(outgoing, tag); });
   }
 
-  asio::awaitable<void> Close() override {
-    co_await AwaitCompletion([this](void* tag) { call_->WritesDone(tag); });
+  void Close() override {
+    call_->WritesDone(Completions::Tag([](bool) {}));
   }
 
   // Calls `start` with a tag, and yields whether its operation has succeeded.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "agent/link/master_link.h"
 #include "base/event_loop.h"
 #include "det/agent/v1/agent.grpc.pb.h"

@@ -3,6 +3,7 @@
 
 The master is a stand-in that records the requests; tests/e2e has tests with a real one.
 """
+
 import hashlib
 import http.server
 import json
@@ -22,7 +23,8 @@ import urllib.request
 
 RUNNER = os.path.abspath("agent/resolute-runner")
 VENV = subprocess.check_output(
-    ["tools/python/venv_path", "tools/python/requirements-notebook.txt"], text=True).strip()
+    ["tools/python/venv_path", "tools/python/requirements-notebook.txt"], text=True
+).strip()
 # A user who may log in, for tests that run as root.
 OTHER_USER = "postgres"
 TIMEOUT = 120
@@ -70,14 +72,27 @@ class RunnerTestCase(unittest.TestCase):
         self.run_dir, self.work = self.folder / "run dir", self.folder / "work"
         self.run_dir.mkdir(mode=0o700)
         self.work.mkdir()
-        self.env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"),
-                    "DET_RUN_DIR": str(self.run_dir), "DET_SESSION_TOKEN": "secret-of-task",
-                    "DET_ALLOCATION_ID": "t.1", "DET_TASK_ID": "t", "DET_MASTER": "http://127.0.0.1:1",
-                    "DET_USER": "alice", "DET_IDLE_INTERVAL": "0.1"}
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": os.environ.get("HOME", "/"),
+            "DET_RUN_DIR": str(self.run_dir),
+            "DET_SESSION_TOKEN": "secret-of-task",
+            "DET_ALLOCATION_ID": "t.1",
+            "DET_TASK_ID": "t",
+            "DET_MASTER": "http://127.0.0.1:1",
+            "DET_USER": "alice",
+            "DET_IDLE_INTERVAL": "0.1",
+        }
 
     def run_task(self, *words, **env):
-        return subprocess.run([RUNNER, *words], cwd=self.work, env=self.env | env, text=True,
-                              capture_output=True, timeout=TIMEOUT)
+        return subprocess.run(
+            [RUNNER, *words],
+            cwd=self.work,
+            env=self.env | env,
+            text=True,
+            capture_output=True,
+            timeout=TIMEOUT,
+        )
 
 
 class CommandTest(RunnerTestCase):
@@ -106,7 +121,9 @@ class CommandTest(RunnerTestCase):
         me = pwd.getpwuid(os.geteuid()).pw_name
         place = self.folder / f"alice-{me}"
         place.mkdir()
-        done = self.run_task(f"--work-dir={self.folder}/$DET_USER-$AGENT_USER", "--", "pwd; echo $PWD")
+        done = self.run_task(
+            f"--work-dir={self.folder}/$DET_USER-$AGENT_USER", "--", "pwd; echo $PWD"
+        )
         self.assertEqual(done.stdout, f"{place}\n{place}\n")
 
     def test_fails_when_work_dir_does_not_exist(self):
@@ -121,7 +138,7 @@ class StartupHookTest(RunnerTestCase):
         (self.work / "startup-hook.sh").write_text(of_context)
 
     def test_passes_variables_of_both_hooks_to_the_command(self):
-        self.write_hooks("export A='x  y'; set -- lost", "export B=\"$A z\"")
+        self.write_hooks("export A='x  y'; set -- lost", 'export B="$A z"')
         done = self.run_task("--", "printf", "%s|", "it's", "a  b")
         self.assertEqual((done.stdout, done.returncode), ("it's|a  b|", 0))
         done = self.run_task("--", 'echo "$B"')
@@ -156,9 +173,15 @@ class ServiceTestCase(RunnerTestCase):
             for path in (self.folder, self.run_dir, self.work, self.run_dir / "service.json"):
                 shutil.chown(path, user)
         with open(self.log, "wb") as log:
-            self.task = subprocess.Popen([program, f"--service={service}", "--"], cwd=self.work,
-                                         env=self.env | env, stdout=log, stderr=log, user=user,
-                                         start_new_session=True)
+            self.task = subprocess.Popen(
+                [program, f"--service={service}", "--"],
+                cwd=self.work,
+                env=self.env | env,
+                stdout=log,
+                stderr=log,
+                user=user,
+                start_new_session=True,
+            )
         self.addCleanup(self.stop)
 
     def stop(self):
@@ -183,28 +206,51 @@ class ShellTest(ServiceTestCase):
     def start_shell(self, **options):
         key = self.folder / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-        description = {"private_key": key.read_text(),
-                       "public_key": key.with_suffix(".pub").read_text()}
+        description = {
+            "private_key": key.read_text(),
+            "public_key": key.with_suffix(".pub").read_text(),
+        }
         self.start("shell", description, **options)
         self.port = self.wait_until_ready()
         self.key = key
 
     def options(self):
-        return ["-q", "-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "IdentitiesOnly=yes",
-                "-o", "UserKnownHostsFile=/dev/null", "-o", "BatchMode=yes", "-i", self.key]
+        return [
+            "-q",
+            "-F",
+            "none",
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "IdentitiesOnly=yes",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "BatchMode=yes",
+            "-i",
+            self.key,
+        ]
 
     def ssh(self, *words, user=None, **options):
         user = user or pwd.getpwuid(os.geteuid()).pw_name
-        return subprocess.run(["ssh", *self.options(), "-p", str(self.port), f"{user}@127.0.0.1", *words],
-                              text=True, capture_output=True, timeout=TIMEOUT, **options)
+        return subprocess.run(
+            ["ssh", *self.options(), "-p", str(self.port), f"{user}@127.0.0.1", *words],
+            text=True,
+            capture_output=True,
+            timeout=TIMEOUT,
+            **options,
+        )
 
     def test_runs_command_with_environment_and_directory_of_the_task(self):
-        value = "it's \"quoted\" $HOME %h & `x`\nline 2"
+        value = 'it\'s "quoted" $HOME %h & `x`\nline 2'
         self.start_shell(WEIRD=value)
         done = self.ssh('printf "%s|" "$WEIRD" "$PWD" "$DET_USER" "$HOME"; exit 7')
         home = pwd.getpwuid(os.geteuid()).pw_dir
-        self.assertEqual((done.stdout, done.returncode),
-                         ("|".join([value, str(self.work), "alice", home, ""]), 7), done.stderr)
+        self.assertEqual(
+            (done.stdout, done.returncode),
+            ("|".join([value, str(self.work), "alice", home, ""]), 7),
+            done.stderr,
+        )
 
     def test_opens_terminal(self):
         self.start_shell()
@@ -216,8 +262,11 @@ class ShellTest(ServiceTestCase):
         self.start_shell()
         content = os.urandom(5 << 20)
         (self.folder / "sent").write_bytes(content)
-        subprocess.run(["scp", *self.options(), "-P", str(self.port), self.folder / "sent",
-                        "127.0.0.1:copy"], check=True, timeout=TIMEOUT)
+        subprocess.run(
+            ["scp", *self.options(), "-P", str(self.port), self.folder / "sent", "127.0.0.1:copy"],
+            check=True,
+            timeout=TIMEOUT,
+        )
         digest = hashlib.sha256(content).hexdigest()
         self.assertEqual(hashlib.sha256((self.work / "copy").read_bytes()).hexdigest(), digest)
 
@@ -265,13 +314,17 @@ class NotebookTest(ServiceTestCase):
     TOKEN = "token-of-jupyter"
 
     def start_notebook(self, idle_type="kernels_or_terminals"):
-        self.start("notebook", {"base_path": "/proxy/t/", "token": self.TOKEN, "idle_type": idle_type},
-                   DET_PYTHON_EXECUTABLE=f"{VENV}/bin/python")
+        self.start(
+            "notebook",
+            {"base_path": "/proxy/t/", "token": self.TOKEN, "idle_type": idle_type},
+            DET_PYTHON_EXECUTABLE=f"{VENV}/bin/python",
+        )
         self.url = f"http://127.0.0.1:{self.wait_until_ready()}/proxy/t/"
 
     def call(self, path, method="GET", token=TOKEN):
-        request = urllib.request.Request(self.url + path, method=method,
-                                         headers={"Authorization": f"token {token}"})
+        request = urllib.request.Request(
+            self.url + path, method=method, headers={"Authorization": f"token {token}"}
+        )
         with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
             return json.loads(response.read() or "null")
 
@@ -311,7 +364,9 @@ class NotebookTest(ServiceTestCase):
         (self.run_dir / "service.json").write_text("{}")
         done = self.run_task("--service=notebook", "--", DET_PYTHON_EXECUTABLE="/usr/bin/python3")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("/usr/bin/python3, has no JupyterLab; run `pip install jupyterlab`", done.stderr)
+        self.assertIn(
+            "/usr/bin/python3, has no JupyterLab; run `pip install jupyterlab`", done.stderr
+        )
 
 
 # Stands in for the module of the package `det`, which has tests of its own.
@@ -330,17 +385,27 @@ class TensorboardTest(ServiceTestCase):
         package = self.folder / "package" / "det"
         package.mkdir(parents=True)
         (package / "tensorboard.py").write_text(TENSORBOARD)
-        self.start("tensorboard", {"base_path": "/proxy/t/", "sources": [], "arguments": []},
-                   DET_PYTHON_EXECUTABLE=f"{VENV}/bin/python", PYTHONPATH=str(package.parent))
+        self.start(
+            "tensorboard",
+            {"base_path": "/proxy/t/", "sources": [], "arguments": []},
+            DET_PYTHON_EXECUTABLE=f"{VENV}/bin/python",
+            PYTHONPATH=str(package.parent),
+        )
         port = self.wait_until_ready()
-        self.assertIn(json.dumps(["--port", str(port), "--base-path", "/proxy/t"]), self.log.read_text())
+        self.assertIn(
+            json.dumps(["--port", str(port), "--base-path", "/proxy/t"]), self.log.read_text()
+        )
 
     def test_ends_as_its_program(self):
         package = self.folder / "package" / "det"
         package.mkdir(parents=True)
         (package / "tensorboard.py").write_text("import os; os._exit(4)")
-        self.start("tensorboard", {"base_path": "/proxy/t/", "sources": [], "arguments": []},
-                   DET_PYTHON_EXECUTABLE=f"{VENV}/bin/python", PYTHONPATH=str(package.parent))
+        self.start(
+            "tensorboard",
+            {"base_path": "/proxy/t/", "sources": [], "arguments": []},
+            DET_PYTHON_EXECUTABLE=f"{VENV}/bin/python",
+            PYTHONPATH=str(package.parent),
+        )
         self.assertEqual(self.task.wait(TIMEOUT), 4)
 
 

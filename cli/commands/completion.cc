@@ -18,6 +18,7 @@
 #include "cli/format.h"
 #include "cli/terminal.h"
 #include "det/api/v1/agent.pb.h"
+#include "det/api/v1/command.pb.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/model.pb.h"
 #include "det/api/v1/resource_pool.pb.h"
@@ -131,12 +132,39 @@ std::vector<Candidate> Projects(const ApiClient& api, const std::vector<std::str
   return found;
 }
 
+// Returns the IDs of tasks that live or ended lately, with their descriptions.
+template <class Response, class Tasks>
+std::vector<Candidate> TaskIds(const ApiClient& api, const char* method, Tasks tasks) {
+  Response response;
+  std::vector<Candidate> found;
+  if (!api.Call(method, api::v1::GetCommandsRequest(), &response).ok()) return found;
+  for (const auto& each : tasks(response)) found.push_back({each.id(), each.description()});
+  return found;
+}
+
 std::vector<Candidate> FetchNames(const ApiClient& api, const std::string& kind,
                                   const std::vector<std::string>& before) {
   namespace v1 = api::v1;
   const auto name = [](const auto& each) { return each.name(); };
   if (kind == "EXPERIMENT") return Experiments(api);
   if (kind == "PROJECT") return Projects(api, before);
+  if (kind == "COMMAND") {
+    return TaskIds<v1::GetCommandsResponse>(api, "CommandService.GetCommands",
+                                            [](const auto& list) { return list.commands(); });
+  }
+  if (kind == "NOTEBOOK") {
+    return TaskIds<v1::GetNotebooksResponse>(api, "CommandService.GetNotebooks",
+                                             [](const auto& list) { return list.notebooks(); });
+  }
+  if (kind == "SHELL") {
+    return TaskIds<v1::GetShellsResponse>(api, "CommandService.GetShells",
+                                          [](const auto& list) { return list.shells(); });
+  }
+  if (kind == "TENSORBOARD") {
+    return TaskIds<v1::GetTensorboardsResponse>(
+        api, "CommandService.GetTensorboards",
+        [](const auto& list) { return list.tensorboards(); });
+  }
   if (kind == "AGENT") {
     return Names<v1::GetAgentsRequest, v1::GetAgentsResponse>(
         api, "AgentService.GetAgents", [](const auto& list) { return list.agents(); },

@@ -166,7 +166,7 @@ Command ExperimentCreateCommand() {
         "run a Trial on this machine with `resolute-launch --local` (see its --help), a Python "
         "script with `python3 SCRIPT`"},
        {"publish", 'p', "[LOCAL:]PORT",
-        "With -f, open a local port that leads to PORT of the trial; repeatable"}},
+        "With -f, connect a local port to PORT of the trial; repeatable"}},
       RunExperimentCreate,
       "--config searcher.max_trials=4 sets one field. A list or map replaces that of the file; "
       "--config labels+=nightly appends to it, --config data+='{a: 1}' adds to a map.\nThe context "
@@ -174,7 +174,8 @@ Command ExperimentCreateCommand() {
       "by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
       "Maximum size: 95 MiB.\n-f -p 8265 makes a port of environment.proxy_ports with proxy_tcp "
       "reachable at 127.0.0.1:8265 while the log is followed.\nWith -f the exit code is 0 only if "
-      "the experiment is COMPLETED. Ctrl-C leaves the experiment running (exit code 3) and prints how to stop it."};
+      "the experiment is COMPLETED. Ctrl-C leaves the experiment running (exit code 3) and prints "
+      "how to stop it."};
 }
 
 }  // namespace det::cli

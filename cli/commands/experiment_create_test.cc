@@ -114,10 +114,6 @@ TEST(ExperimentCreateTest, UnsupportedOptionsNameAlternative) {
                               .code.status()
                               .message()),
               HasSubstr("`resolute-launch --local`"));
-  EXPECT_THAT(
-      std::string(
-          RunDet("experiment create " + TrueJob() + " -p 80:80", {}).code.status().message()),
-      HasSubstr("--publish is not supported"));
 }
 
 }  // namespace

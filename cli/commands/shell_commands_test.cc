@@ -7,7 +7,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "cli/ssh.h"
@@ -137,7 +136,7 @@ TEST_F(ShellCommandsTest, ReportsRefusedTunnelInOneSentence) {
   EXPECT_EQ(result.code.status(), absl::NotFoundError("no task x"));
   FakeServer refusing({Answer("401 Unauthorized", R"({"message":"not signed in"})")});
   EXPECT_EQ(RunDet(absl::StrCat("tunnel ", refusing.url(), " x"), {}).code.status().message(),
-            "not signed in; send your token with --auth");
+            "the service x is only for users; send your token with --auth");
   EXPECT_THAT(std::string(RunDet("tunnel http://h a/b", {}).code.status().message()),
               HasSubstr("expected the ID of a task, or TASK:PORT, found \"a/b\""));
 }

@@ -63,7 +63,7 @@ absl::StatusOr<int> RunTunnel(Invocation& run) {
   absl::StatusOr<int> code = RunTunnelCommand(run, target);
   if (absl::IsUnauthenticated(code.status()) && !run.args.Has("auth")) {
     return absl::UnauthenticatedError(
-        absl::StrCat(code.status().message(), "; send your token with --auth"));
+        absl::StrCat("the service ", service, " is only for users; send your token with --auth"));
   }
   return code;
 }

@@ -115,7 +115,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   struct Entry {
     std::shared_ptr<AgentConnection> connection;
     std::optional<base::TimerId> reconnect_timeout;
-    // Of the last registration.
+    // From the last registration.
     std::string machine_id;
     std::string address;
   };

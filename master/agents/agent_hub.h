@@ -38,8 +38,8 @@ struct HubOptions {
   // How long an agent may be disconnected before its allocations end.
   absl::Duration reconnect_timeout = absl::Hours(1);
   Topology topology;
-  // Of the master (base::GetMachineId): the ports of agents with the same are reached without a
-  // tunnel. Empty: unknown.
+  // The master's base::GetMachineId(): agents with the same are reached without a tunnel. Empty:
+  // unknown.
   std::string machine_id;
   // Try agents' addresses before tunnels.
   bool direct_proxy = false;

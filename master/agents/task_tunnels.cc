@@ -59,7 +59,10 @@ class TaskTunnels::Tunnel final : public TaskTunnels::Reactor,
   void Cancel() { context_->TryCancel(); }
 
   void OnReadDone(bool ok) override { std::exchange(on_read_, nullptr)(ok); }
-  void OnWriteDone(bool ok) override { std::exchange(on_write_, nullptr)(ok); }
+  void OnWriteDone(bool ok) override {
+    std::string().swap(*out_.mutable_data());  // an idle tunnel has no buffer
+    std::exchange(on_write_, nullptr)(ok);
+  }
   // A relay that waits for its socket notices the end of the call by this only.
   void OnCancel() override {
     asio::post(*io_, [weak = weak_from_this()] {
@@ -113,26 +116,33 @@ class TaskTunnels::Tunnel final : public TaskTunnels::Reactor,
   }
 
   asio::awaitable<std::optional<Message>> Read() override {
-    if (!co_await ReadNext()) co_return std::nullopt;
-    co_return Message{std::move(*in_.mutable_data()), in_.end()};
-  }
-
-  asio::awaitable<bool> Write(Message message) override {
-    wire::TunnelData out;
-    out.set_data(std::move(message.data));
-    out.set_end(message.end);
-    co_return co_await Await<bool>(
-        [this, &out](auto done) {
-          on_write_ = std::move(done);
-          StartWrite(&out);
+    return Await<std::optional<Message>>(
+        [this](auto done) {
+          // After Finish, the call may be gone.
+          if (finished_) return done(std::nullopt);
+          on_read_ = [this, done = std::move(done)](bool ok) {
+            if (!ok) return done(std::nullopt);
+            done(Message{std::move(*in_.mutable_data()), in_.end()});
+          };
+          StartRead(&in_);
         },
         io_);
   }
 
-  asio::awaitable<void> Close() override {
+  asio::awaitable<bool> Write(Message& message) override {
+    out_.set_data(std::move(message.data));
+    out_.set_end(message.end);
+    return Await<bool>(
+        [this](auto done) {
+          on_write_ = std::move(done);
+          StartWrite(&out_);
+        },
+        io_);
+  }
+
+  void Close() override {
     finished_ = true;
     Finish(grpc::Status::OK);
-    co_return;
   }
 
   const std::shared_ptr<TaskTunnels> owner_;
@@ -143,6 +153,7 @@ class TaskTunnels::Tunnel final : public TaskTunnels::Reactor,
   std::function<void(bool)> on_read_;
   std::function<void(bool)> on_write_;
   wire::TunnelData in_;
+  wire::TunnelData out_;
   bool finished_ = false;
 };
 
@@ -184,7 +195,8 @@ asio::awaitable<void> TaskTunnels::DialDirectly(AgentRoute route, bool same_mach
     targets = tcp::resolver::results_type::create(
         tcp::endpoint(asio::ip::address_v4::loopback(), static_cast<uint16_t>(port)), "", "");
   } else {
-    targets = co_await resolver.async_resolve(route.address, absl::StrCat(port), Catch(error));
+    const std::string service = absl::StrCat(port);
+    targets = co_await resolver.async_resolve(route.address, service, Catch(error));
   }
   if (!error) co_await asio::async_connect(*socket, targets, Catch(error));
   deadline.cancel();

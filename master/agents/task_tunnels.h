@@ -82,7 +82,7 @@ class TaskTunnels final : public std::enable_shared_from_this<TaskTunnels> {
   boost::asio::awaitable<void> DialDirectly(AgentRoute route, bool same_machine, int port,
                                             Reply reply);
   void OpenTunnel(const AgentRoute& route, int port, Reply reply);
-  // Whoever takes a pending tunnel must reply. Returns nullopt if there is none with this ID.
+  // The caller must reply to what it takes. Returns nullopt if there is none with this ID.
   std::optional<Pending> Take(const std::string& id);
   std::optional<Pending> TakeFor(const std::string& id, const std::string& incarnation);
   // Fails the pending tunnels of the connection; nullptr: of all.

@@ -153,7 +153,7 @@ Metadata HttpExchange::MakeMetadata(const std::string& authorization,
 
 asio::awaitable<error_code> HttpExchange::ReadHeader() {
   parser_.header_limit(64 << 10);
-  parser_.body_limit(context_.options.body_limit);
+  parser_.body_limit(boost::none);  // ReadBody has the limit; proxied bodies have none
   stream_->expires_after(kIdle);
   error_code error;
   co_await http::async_read_header(*stream_, buffer_, parser_, Catch(error));

@@ -38,11 +38,18 @@ struct Tunnel {
 asio::awaitable<void> ReadClient(Tunnel& tunnel) {
   std::vector<char> piece(kPiece);
   const auto into = asio::buffer(piece);
+  size_t size = 0;  // of the message so far
   error_code error;
   while (!error) {
     const size_t got = co_await tunnel.client.async_read_some(into, Catch(error));
-    const auto bytes = asio::buffer(piece.data(), error || !tunnel.client.got_binary() ? 0 : got);
-    if (bytes.size() > 0) co_await asio::async_write(*tunnel.task, bytes, Catch(error));
+    if (error || !tunnel.client.got_binary()) continue;
+    size += got;
+    const auto bytes = asio::buffer(piece.data(), got);
+    if (got > 0) co_await asio::async_write(*tunnel.task, bytes, Catch(error));
+    if (error || !tunnel.client.is_message_done()) continue;
+    // An empty message means that the client sends nothing more, but still reads.
+    if (size == 0) tunnel.task->socket().shutdown(asio::socket_base::shutdown_send, error);
+    size = 0;
   }
   tunnel.client_has_ended = true;
   tunnel.task->close();

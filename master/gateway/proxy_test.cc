@@ -352,6 +352,21 @@ TEST_F(TcpServiceTest, ClosesTheProgramsConnection_WhenTheClientCloses) {
   closed.get_future().wait();
 }
 
+TEST_F(TcpServiceTest, EndsInputOfProgramOnly_WhenTheClientSendsAnEmptyMessage) {
+  Run([](Target::Socket& socket) {
+    std::string all;
+    error_code error;
+    asio::read(socket, asio::dynamic_buffer(all), error);  // to the end
+    Target::Send(socket, "got " + all);
+  });
+  websocket::stream<tcp::socket> client(Connect());
+  client.handshake("m", "/proxy/task:6000/");
+  client.binary(true);
+  client.write(asio::buffer(std::string("all")));
+  client.write(asio::const_buffer());
+  EXPECT_EQ(ReadMessage(client), "got all");
+}
+
 TEST_F(TcpServiceTest, IgnoresTextFrames) {
   Run(Echo);
   websocket::stream<tcp::socket> client(Connect());

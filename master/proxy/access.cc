@@ -82,6 +82,11 @@ bool Access::MayView(const Service& service, const auth::Principal& user) {
     return user.Holds(model::Permission::kViewExperimentMetadata, service.workspace);
   }
   if (!user.Holds(model::Permission::kViewNsc, service.workspace)) return false;
+  // Only those who may read the shell's key may log in.
+  if (service.is_terminal && user.user != service.owner &&
+      !user.Holds(model::Permission::kUpdateNsc, service.workspace)) {
+    return false;
+  }
   return service.kind != model::TaskKind::kTensorboard || MayViewSources(service, user);
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "master/api/common/agent_user.h"
 #include "master/api/common/task_trial.h"
 #include "master/core/experiment/task.h"
 #include "master/core/experiment/trial.h"
@@ -22,6 +23,7 @@ Service MakeService(const experiment::Task& task) {
           .task = task.id,
           .kind = task.kind,
           .workspace = task.workspace,
+          .owner = task.owner,
           .definition = task.definition};
 }
 
@@ -32,8 +34,10 @@ Service MakeService(const experiment::Trial& trial, const experiment::Experiment
 }
 
 // Where the services are, if the allocation runs.
-void Locate(const experiment::Allocation& allocation, Service& service) {
+void Locate(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
+            Service& service) {
   service.allocation = allocation.id;
+  service.agent_user = api::GetAgentUser(cluster, allocation);
   if (allocation.local_tasks.empty()) return;
   const experiment::LocalTask& first = allocation.local_tasks.front();
   if (first.started && !first.exited) service.agent = first.placement.agent;
@@ -43,6 +47,7 @@ void Locate(const experiment::Allocation& allocation, Service& service) {
 std::optional<Service> GetOwnService(Service common, const experiment::Task& task) {
   if (task.definition->service == TaskDefinition::Service::kNone) return std::nullopt;
   common.port = task.service_port;
+  common.is_of_kind = true;
   common.is_tcp = task.definition->service == TaskDefinition::Service::kTcp;
   // The client proves to sshd that it has the key.
   common.unauthenticated = task.kind == model::TaskKind::kShell;
@@ -66,6 +71,12 @@ std::vector<Service> ListServices(const Service& common, const experiment::Task&
   std::vector<Service> services;
   if (std::optional<Service> own = GetOwnService(common, task)) {
     services.push_back(*std::move(own));
+  }
+  if (task.kind == model::TaskKind::kShell) {
+    Service& terminal = services.emplace_back(services.front());
+    absl::StrAppend(&terminal.id, ":terminal");
+    terminal.is_terminal = true;
+    terminal.unauthenticated = false;
   }
   AddPorts(common, task.definition->proxy_ports, services);
   return services;
@@ -123,11 +134,11 @@ std::vector<Service> ListServices(const cluster::Cluster& cluster,
     const auto* experiment = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
     if (experiment == nullptr) return services;
     Service common = MakeService(*trial, *experiment);
-    Locate(allocation, common);
+    Locate(cluster, allocation, common);
     AddPorts(common, experiment->config->environment.proxy_ports, services);
   } else if (const experiment::Task* task = cluster.FindTask(allocation.task)) {
     Service common = MakeService(*task);
-    Locate(allocation, common);
+    Locate(cluster, allocation, common);
     services = ListServices(common, *task);
   }
   return services;
@@ -140,7 +151,7 @@ std::optional<absl::StatusOr<Service>> FindService(const cluster::Cluster& clust
     Service common = MakeService(*task);
     const experiment::Allocation* allocation =
         task->allocation ? cluster.FindAllocation(*task->allocation) : nullptr;
-    if (allocation != nullptr) Locate(*allocation, common);
+    if (allocation != nullptr) Locate(cluster, *allocation, common);
     return Choose(ListServices(common, *task), name, id);
   }
   const std::optional<model::TrialId> number = ParseTrial(name.task);
@@ -150,7 +161,7 @@ std::optional<absl::StatusOr<Service>> FindService(const cluster::Cluster& clust
   Service common = MakeService(*trial, *experiment);
   if (common.task != name.task) return std::nullopt;  // of an attempt before a continuation
   for (const auto* allocation : cluster.live_allocations(experiment->id)) {
-    if (allocation->trial == trial->id) Locate(*allocation, common);
+    if (allocation->trial == trial->id) Locate(cluster, *allocation, common);
   }
   std::vector<Service> services;
   AddPorts(common, experiment->config->environment.proxy_ports, services);

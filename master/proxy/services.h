@@ -26,13 +26,17 @@ struct Service {
   model::TaskId task;
   model::TaskKind kind = model::TaskKind::kTrial;
   int32_t workspace = 0;  // of the task, or of the trial's experiment
+  model::UserId owner;    // only of tasks that are not trials
   std::shared_ptr<const model::TaskDefinition> definition;  // null for trials
   std::optional<int> port;       // on the loopback interface; absent: not known yet
+  bool is_of_kind = false;       // that of the task's kind, not a port of the user's program
   bool is_tcp = false;           // other than HTTP
+  bool is_terminal = false;      // of a shell: `port` is that of its sshd
   bool unauthenticated = false;  // everybody may use it
   // The agent of the running allocation's first local task; absent: not running.
   model::AllocationId allocation;
   std::optional<model::AgentId> agent;
+  std::string agent_user;  // as whom the agent runs its tasks; empty: unknown
   bool has_ended = false;  // the task has ended
 };
 

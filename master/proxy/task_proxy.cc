@@ -62,10 +62,23 @@ absl::StatusOr<OpenedService> TaskProxy::OpenFound(std::optional<absl::StatusOr<
   opened.connection_key = absl::StrCat(service.allocation.value(), ":", *service.port);
   opened.dial = [dialer = parts_.dialer, agent = *service.agent, port = *service.port](
                     TaskDialer::Reply reply) { dialer->Dial(agent, port, std::move(reply)); };
+  if (service.is_terminal) opened.dial = MakeTerminalDial(service, std::move(opened.dial));
   opened.access_token = GetDetail(service, "access_token");
-  const std::string own_token = GetDetail(service, "token");
+  const std::string own_token = service.is_of_kind ? GetDetail(service, "token") : "";
   if (!own_token.empty()) opened.headers.emplace_back("Authorization", "token " + own_token);
   return opened;
+}
+
+OpenedService::Dial TaskProxy::MakeTerminalDial(const Service& service, OpenedService::Dial dial) {
+  ShellLogin login{.user = service.agent_user.empty() ? "root" : service.agent_user,
+                   .private_key = GetDetail(service, "private_key"),
+                   .public_key = GetDetail(service, "public_key")};
+  return [this, dial = std::move(dial), login = std::move(login)](TaskDialer::Reply reply) {
+    dial([this, login, reply = std::move(reply)](absl::StatusOr<base::Fd> sshd) mutable {
+      if (!sshd.ok()) return reply(sshd.status());
+      terminals_.Open(*std::move(sshd), login, std::move(reply));
+    });
+  };
 }
 
 absl::StatusOr<std::shared_ptr<void>> TaskProxy::CountUse(const model::TaskId& task) {

@@ -19,6 +19,7 @@
 #include "master/proxy/activity.h"
 #include "master/proxy/services.h"
 #include "master/proxy/task_dialer.h"
+#include "master/proxy/terminals.h"
 
 namespace det::proxy {
 
@@ -51,10 +52,13 @@ class TaskProxy {
   absl::StatusOr<OpenedService> OpenFound(std::optional<absl::StatusOr<Service>> found,
                                           const std::string& id,
                                           const ServiceCredentials& credentials);
+  // Returns a function that opens a terminal over a connection to the shell's sshd.
+  OpenedService::Dial MakeTerminalDial(const Service& service, OpenedService::Dial dial);
   absl::StatusOr<std::shared_ptr<void>> CountUse(const model::TaskId& task);
 
   const Parts parts_;
   Access access_;
+  Terminals terminals_;
   // Shared with the uses.
   struct Counts {
     std::mutex mutex;

@@ -119,6 +119,7 @@ class TaskProxyTest : public testing::Test {
     TaskDefinition definition;
     definition.service = TaskDefinition::Service::kHttp;
     definition.details = model::Value::Object{{"token", "jupyters"}, {"access_token", "access"}};
+    definition.proxy_ports = {{.proxy_port = 9000}};
     Create(TaskKind::kNotebook, std::move(definition));
     Start(absl::StrCat(kTask, ".1"));
     Submit(cluster::TaskReady{model::AllocationId(absl::StrCat(kTask, ".1")), 8888});
@@ -180,6 +181,14 @@ TEST_F(TaskProxyTest, LeadsToTheServiceOfANotebook_AlsoAfterARestart) {
     EXPECT_EQ(opened->headers[0].second, "token jupyters");
     Restart();
   }
+}
+
+TEST_F(TaskProxyTest, GivesTheTokenOfJupyterlabToNoOtherProgram) {
+  CreateNotebook();
+  const auto opened = Open(absl::StrCat(kTask, ":9000"), {.access_token = "access"});
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(GetPlace(*opened), "agent-0 9000");
+  EXPECT_TRUE(opened->headers.empty());
 }
 
 TEST_F(TaskProxyTest, LeadsToThePortsOfACommand) {
@@ -282,6 +291,21 @@ TEST_F(TaskProxyTest, LeavesTheAuthenticationOfShellsToSsh) {
   EXPECT_EQ(GetCode(kTask, {}), kUnavailable);
   Submit(cluster::TaskReady{model::AllocationId(absl::StrCat(kTask, ".1")), 2222});
   const auto opened = Open(kTask, {});
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->is_tcp);
+}
+
+TEST_F(TaskProxyTest, OpensTerminalsOfAShell_ForThoseWhoMayChangeIt) {
+  TaskDefinition definition;
+  definition.service = TaskDefinition::Service::kTcp;
+  Create(TaskKind::kShell, std::move(definition));
+  Start(absl::StrCat(kTask, ".1"));
+  Submit(cluster::TaskReady{model::AllocationId(absl::StrCat(kTask, ".1")), 2222});
+  const std::string terminal = absl::StrCat(kTask, ":terminal");
+  EXPECT_EQ(GetCode(terminal, {}), kUnauthenticated);
+  EXPECT_EQ(GetCode(terminal, As("ann")), kNotFound) << "she is a viewer";
+  EXPECT_EQ(GetCode(terminal, As("admin")), kOk);
+  const auto opened = Open(terminal, As("admin"));
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_TRUE(opened->is_tcp);
 }

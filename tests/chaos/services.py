@@ -1,7 +1,7 @@
 """A notebook and a shell in use during a chaos run.
 
 A kernel and a shell session count as long as they are asked to. A client that loses its connection,
-because the process at its other end was killed, connects again: the kernel must go on where it was,
+because the process at its other end was killed, connects again: the kernel must continue where it was,
 and the shell must accept a new session.
 """
 
@@ -110,7 +110,7 @@ class NotebookUser(_User):
     def check(self) -> list[str]:
         last = int(self._call("continue", self._kernel, "print(x)"))
         if self.values != sorted(set(self.values)):
-            return [f"notebook {self.task}: its kernel does not go on: {self.values[-5:]}"]
+            return [f"notebook {self.task}: its kernel does not continue: {self.values[-5:]}"]
         if not self.values or last < self.values[-1]:
             return [f"notebook {self.task}: its kernel has {last} after {self.values[-1:]}"]
         return []

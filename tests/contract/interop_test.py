@@ -148,6 +148,7 @@ TASKS = {
     "LaunchCommand": ("command", ["fd666084-7e2e-4ba6-bdf5-a60e690bb816",
                                   "f7ffa6d8-c910-432b-95aa-c4d42903864f"]),
     "LaunchNotebook": ("notebook", ["be088ecd-d75c-47d3-be3f-bcb195ae0fd6"]),
+    "LaunchShell": ("shell", []),
     "LaunchTensorboard": ("tensorboard", ["bdb3e973-6f6d-4901-b214-d02602aa59bb"]),
 }
 
@@ -201,7 +202,7 @@ class CommandLineTest(Replay):
                 names[NO_CHECKPOINT] = self.complete_checkpoint(1)
             known = {} if step["status"] == 404 else names
             body = self.body() if request == "POST /api/v1/experiments" else step.get("body")
-            if step.get("operation") == "LaunchCommand":  # The slots are used by the experiments.
+            if step.get("operation") in TASKS:  # The slots are for the experiments.
                 body = {**body, "config": {**body["config"], "resources": {"slots": 0}}}
             answer = self.user.send(step["verb"], replay.path_with(step["path"], known),
                                     replay.substitute(body, known))

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import struct
 import urllib.error
 import urllib.request
@@ -50,8 +51,10 @@ server.serve_forever()
 class Websocket:
     """A client that sends and receives binary frames."""
 
-    def __init__(self, port, path, headers=()):
+    def __init__(self, port, path, headers=(), tls=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=harness.TIMEOUT)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [f"GET {path} HTTP/1.1", "Host: m", "Connection: Upgrade", "Upgrade: websocket",
                  "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}", *headers, "", ""]
@@ -86,17 +89,20 @@ class Websocket:
         self.socket.close()
 
 
-class ProxyTest(harness.ClusterTestCase):
+class ProxyTestCase(harness.ClusterTestCase):
     slots = 4
+    tls = None
 
     def token(self):
         return self.home.det("dev", "auth-token").stdout.strip()
 
     def get(self, path, headers=None, data=None):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.home.port}{path}", data=data,
+        scheme = "https" if self.tls else "http"
+        request = urllib.request.Request(f"{scheme}://localhost:{self.home.port}{path}", data=data,
                                          headers=headers or {})
         try:
-            with urllib.request.urlopen(request, timeout=harness.TIMEOUT) as response:
+            with urllib.request.urlopen(request, timeout=harness.TIMEOUT,
+                                        context=self.tls) as response:
                 return response.status, response.read(), response.headers
         except urllib.error.HTTPError as error:
             return error.code, error.read(), error.headers
@@ -120,6 +126,23 @@ class ProxyTest(harness.ClusterTestCase):
         self.await_service(f"{task}:{port}")
         return task, port
 
+    def check_echo(self, task, port):
+        """Sends bytes through the TCP service and expects them back."""
+        tunnel = Websocket(self.home.port, f"/proxy/{task}:{port}/",
+                           [f"Authorization: {self.bearer()['Authorization']}"], self.tls)
+        self.assertEqual(101, tunnel.status)
+        sent = os.urandom(100_000)
+        tunnel.send(sent)
+        received = b""
+        while len(received) < len(sent):
+            opcode, payload = tunnel.receive()
+            self.assertEqual(2, opcode)
+            received += payload
+        self.assertEqual(sent, received)
+        return tunnel
+
+
+class ProxyTest(ProxyTestCase):
     def test_command_is_reached_by_http_and_tcp_until_it_ends(self):
         task, port = self.start_command()
         service = f"/proxy/{task}:{port}"
@@ -134,18 +157,7 @@ class ProxyTest(harness.ClusterTestCase):
         large = os.urandom(5 << 20)
         self.assertEqual((200, large), self.get(service + "/", self.bearer(), large)[:2])
 
-        tunnel = Websocket(self.home.port, f"/proxy/{task}:{port + 1}/",
-                           [f"Authorization: {self.bearer()['Authorization']}"])
-        self.assertEqual(101, tunnel.status)
-        sent = os.urandom(100_000)
-        tunnel.send(sent)
-        received = b""
-        while len(received) < len(sent):
-            opcode, payload = tunnel.receive()
-            self.assertEqual(2, opcode)
-            received += payload
-        self.assertEqual(sent, received)
-        tunnel.close()
+        self.check_echo(task, port + 1).close()
 
         self.assertEqual(400, self.get(f"/proxy/{task}:{port + 1}/", self.bearer())[0])
         self.assertEqual(401, self.get(service + "/")[0])
@@ -195,6 +207,23 @@ class ProxyTest(harness.ClusterTestCase):
             response.read()
         connection.close()
         self.home.det("command", "kill", task)
+
+
+class TlsProxyTest(ProxyTestCase):
+    options = ("--tls",)
+    tls = ssl._create_unverified_context()  # pylint: disable=protected-access
+
+    def test_command_is_reached_until_it_ends(self):
+        task, port = self.start_command()
+        large = os.urandom(5 << 20)
+        self.assertEqual((200, large),
+                         self.get(f"/proxy/{task}:{port}/", self.bearer(), large)[:2])
+        _, body, _ = self.get(f"/proxy/{task}:{port}/", self.bearer())
+        self.assertEqual("https", json.loads(body)["headers"]["X-Forwarded-Proto"])
+        tunnel = self.check_echo(task, port + 1)
+        self.home.det("command", "kill", task)
+        self.assertEqual((8, struct.pack(">H", 1000)), tunnel.receive())
+        tunnel.close()
 
 
 if __name__ == "__main__":

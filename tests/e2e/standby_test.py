@@ -1,6 +1,10 @@
 #!/usr/bin/env -S python3 -B
 """Tests two masters with one PostgreSQL: leadership, takeover, and the previous leader."""
+import os
 import signal
+import subprocess
+import urllib.error
+import urllib.request
 
 import harness
 from masters import MastersTestCase
@@ -96,6 +100,63 @@ class StandbyTest(MastersTestCase):
         self.use(self.leader, self.standby)
         self.create("new")
         self.assertEqual(["new"], self.names())
+
+    def start_agent(self):
+        with open(os.path.join(self.home.folder, "agent.log"), "w", encoding="utf-8") as log:
+            agent = subprocess.Popen(
+                [os.path.join(harness.ROOT, "agent/resolute-agent"), "--config-file", "/dev/null",
+                 "--master", f"{self.leader.url},{self.standby.url}", "--id", "agent-0", "--slots", "1",
+                 "--work-dir", os.path.join(self.home.folder, "agent"), "--token-file",
+                 os.path.join(self.leader.data, "agent.token")],
+                env=self.home.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+
+    def request(self, master, path):
+        """The body of a response, also of one that says why the request failed; or nothing."""
+        token = {"Authorization": "Bearer " + self.leader.token()}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(master.url + path, headers=token),
+                                        timeout=harness.TIMEOUT) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+        except OSError:
+            return ""
+
+    def test_tasks_and_their_ports_continue_after_a_takeover(self):
+        self.use(self.leader, self.standby)
+        self.start_agent()
+        no_slots = ("--config", "resources.slots=0")
+        port = harness.free_port()
+        command = self.home.det(
+            "command", "run", "--detach", *no_slots, "--config",
+            f"environment.proxy_ports=[{{proxy_port: {port}}}]",
+            "python3", "-m", "http.server", "--bind", "127.0.0.1", port).stdout.strip()
+        shell = self.home.det("shell", "start", "--detach", *no_slots).stdout.strip()
+        task = self.home.write("task.yaml", {"entrypoint": ["sleep 600"], "resources": {"slots": 0}})
+        generic = self.home.det("task", "create", task).stdout.split()[-1]
+        # The server does not know the prefix of the path: its own error shows that it was reached.
+        path, reached = f"/proxy/{command}:{port}/", "Error code: 404"
+        harness.eventually(lambda: reached in self.request(self.leader, path), "the server")
+        self.home.det("shell", "open", shell, "echo $PPID > session")
+        harness.eventually(lambda: self.running("sleep 600"), "the generic task")
+        before = self.running("http.server"), self.running("sleep 600")
+
+        self.leader.kill().end()
+        self.standby.leads()
+        harness.eventually(lambda: reached in self.request(self.standby, path), "the server again")
+        self.assertEqual(before, (self.running("http.server"), self.running("sleep 600")))
+        self.assertIn("same", self.home.det("shell", "open", shell,
+                                            "test -s session && echo same").stdout)
+        for words in (("command", "kill", command), ("shell", "kill", shell),
+                      ("task", "kill", generic)):
+            self.home.det(*words)
+        harness.eventually(lambda: not self.running("http.server") and not self.running("sshd")
+                           and not self.running("sleep 600"), "the end of the tasks")
+
+    def running(self, word):
+        return [p for p in harness.processes_below(self.home.folder) if word in p[1]]
 
 
 if __name__ == "__main__":

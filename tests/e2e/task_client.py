@@ -1,15 +1,17 @@
-"""Talks to a notebook as Jupyter's clients do: its REST interface, and a kernel's websocket.
+"""Talks to a notebook as Jupyter's clients do: its REST interface, and a kernel's websocket; and to the
+terminal of a shell as the dashboard does.
 
     task_client.py kernel ADDRESS CODE            runs the code in a new kernel, prints its output
     task_client.py start ADDRESS CODE             runs the code in a new kernel, prints its ID
     task_client.py continue ADDRESS KERNEL CODE   runs the code in that kernel, prints its output
     task_client.py repeat ADDRESS KERNEL CODE     does so for each line of its input, on one websocket
+    task_client.py terminal ADDRESS TOKEN LINE END    types the line, prints what is shown up to END
 
-ADDRESS is the service address of the notebook with its token.
+ADDRESS is the service address of the notebook with its token, or of the shell's terminal.
 """
 import json
+import struct
 import sys
-import urllib.parse
 import urllib.request
 import uuid
 
@@ -57,7 +59,25 @@ class Notebook:
                 return printed
 
 
+def run_in_terminal(address, token, line, end):
+    """Types the line in a terminal of 100 columns and 30 rows; returns what is shown up to `end`."""
+    terminal = websocket.create_connection(
+        address.replace("http", "ws", 1), timeout=60, header={"Authorization": "Bearer " + token})
+    size = struct.pack(">HH", 100, 30)
+    typed = line.encode() + b"\n"
+    for kind, body in ((1, size), (0, typed)):
+        terminal.send_binary(struct.pack(">BH", kind, len(body)) + body)
+    shown = b""
+    while end.encode() not in shown:
+        shown += terminal.recv()
+    terminal.close()
+    return shown.decode()
+
+
 def main(action, address, *rest):
+    if action == "terminal":
+        print(run_in_terminal(address, *rest))
+        return
     notebook = Notebook(address)
     *kernels, code = rest
     kernel = kernels[0] if kernels else notebook.start_kernel()

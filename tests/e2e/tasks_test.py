@@ -193,6 +193,9 @@ class TensorboardTest(TasksTestCase):
         count = lambda: len(json.loads(self.request(f"{scalars}&run={run.replace('/', '%2F')}")[1]))
         before = count()
         harness.eventually(lambda: count() > before, "more scalars of the running trial")
+        self.home.kill("master")
+        self.home.up(self.agents, self.slots)
+        harness.eventually(lambda: self.request(path)[0] == 200, "the proxied service")
         self.home.det("experiment", "kill", experiment)
         self.kill("tensorboard", tensorboard["id"])
 
@@ -205,9 +208,15 @@ class TensorboardTest(TasksTestCase):
 
 
 class ShellTest(TasksTestCase):
-    def ssh_command(self, shell):
-        """The words of the command that `det shell show-ssh-command` prints."""
-        return self.home.det("shell", "show-ssh-command", shell).stdout.strip()
+    def test_browser_gets_a_terminal(self):
+        shell = self.launch("shell")
+        self.await_ready(shell["id"])
+        address = f"http://127.0.0.1:{self.home.port}/proxy/{shell['id']}:terminal/"
+        shown = self.client("terminal", address, self.token, "stty size; echo $((6 * 7))=", "42=")
+        self.assertIn("30 100", shown)
+        status, body = self.request(f"/proxy/{shell['id']}:terminal/", Authorization="")
+        self.assertEqual(401, status, body)
+        self.kill("shell", shell["id"])
 
     def test_ssh_and_scp_work_through_the_tunnel(self):
         shell = self.home.det("shell", "start", "--detach", "--config",

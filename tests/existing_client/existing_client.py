@@ -27,9 +27,16 @@ def _virtual_environment():
 
 
 VIRTUAL_ENVIRONMENT = _virtual_environment()
+PYTHON = str(VIRTUAL_ENVIRONMENT / "bin/python")
 SITE_PACKAGES = str(next(VIRTUAL_ENVIRONMENT.glob("lib/python3*/site-packages")))
 DEBIAN_TORCH = str(ROOT / "tests/existing_client/debian_torch")
 OUR_PACKAGE = str(ROOT / "trial_api/python/package")  # `bazel build //trial_api/python:package` makes it.
+
+
+def environment(home):
+    """The environment of a client that uses the master of a cluster, and that opens no browser."""
+    return {**home.env, "BROWSER": "true", "DET_MASTER": f"http://127.0.0.1:{home.port}",
+            "DET_DEBUG_CONFIG_PATH": os.path.join(home.folder, "existing-client")}
 
 
 @contextlib.contextmanager
@@ -37,10 +44,9 @@ def user_environment(home):
     """Lets the client in this process use the master and the files of a cluster."""
     before = dict(os.environ)
     os.environ.clear()
-    os.environ.update(home.env, DET_MASTER=f"http://127.0.0.1:{home.port}",
-                      DET_DEBUG_CONFIG_PATH=os.path.join(home.folder, "existing-client"))
+    os.environ.update(environment(home))
     try:
-        yield
+        yield os.environ
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -52,6 +58,13 @@ def create_administrator(home, name, password):
     body = {"user": {"username": name, "admin": True, "active": True}, "password": client_hash,
             "isHashed": True}
     home.det("dev", "curl", "-X", "POST", "/api/v1/users", "-d", json.dumps(body))
+
+
+def start_module(home, module, *words):
+    """Starts a module of the client in a process of its own, as its users do."""
+    return subprocess.Popen([PYTHON, "-m", module, *map(str, words)], env=environment(home),
+                            cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, encoding="utf-8")
 
 
 class CommandLine:
@@ -93,8 +106,9 @@ class CommandLine:
         code = 0
         try:
             os.chdir(self._home.folder)
-            with user_environment(self._home):
-                self._cli.main(words)
+            with user_environment(self._home) as environment:
+                # Without --master, all commands use the DET_MASTER of the time of loading.
+                self._cli.main(["--master", environment["DET_MASTER"], *words])
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         except BaseException:

@@ -180,6 +180,7 @@ v1::ResourceAllocationAggregatedResponse MakeAggregatedReport(
     absl::Time now) {
   std::map<absl::CivilDay, v1::ResourceAllocationAggregatedEntry> entries;
   for (const store::UsageRecord& record : usage) {
+    if (record.slots == 0) continue;
     const UsageSpan held = Clip(record, span, now);
     absl::Time at = held.from;
     while (at < held.until) {

@@ -106,7 +106,8 @@ TEST(UsageReportTest, AggregatesBySlotsDaysAndMonths) {
   store::UsageRecord two = MakeUsage("ann", "2026-11-29T23:00:00Z", "2026-12-01T01:00:00Z", 2);
   two.labels = {"x"};
   const std::vector<store::UsageRecord> usage = {
-      two, MakeUsage("ben", "2026-11-30T00:00:00Z", "2026-11-30T00:00:10Z", 1)};
+      two, MakeUsage("ben", "2026-11-30T00:00:00Z", "2026-11-30T00:00:10Z", 1),
+      MakeUsage("without-slots", "2026-11-30T00:00:00Z", "2026-11-30T00:00:10Z", 0)};
   const absl::Time now = ParseTime("2026-12-05T00:00:00Z");
   const auto daily = ParseSpan(Days("2026-11-30", "2026-12-01"));
   EXPECT_EQ(ToCsv(MakeAggregatedReport(usage, *daily, false, now)),

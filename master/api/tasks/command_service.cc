@@ -56,13 +56,14 @@ store::TaskQuery ToQuery(const ListRequest& request, TaskKind kind) {
     case ListRequest::SORT_BY_DESCRIPTION:
       query.sort = store::TaskQuery::Sort::kDescription;
       break;
-    case ListRequest::SORT_BY_START_TIME:
-      query.sort = store::TaskQuery::Sort::kStartTime;
+    case ListRequest::SORT_BY_ID:
+      query.sort = store::TaskQuery::Sort::kId;
       break;
     case ListRequest::SORT_BY_WORKSPACE_ID:
       query.sort = store::TaskQuery::Sort::kWorkspace;
       break;
-    default:
+    default:  // in the order of their creation
+      query.sort = store::TaskQuery::Sort::kStartTime;
       break;
   }
   query.descending = request.order_by() == v1::ORDER_BY_DESC;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "master/api/common/agent_user.h"
 #include "master/api/common/convert_resources.h"
 
 namespace det::api {
@@ -34,16 +35,6 @@ std::optional<v1::Container> MakeContainer(const cluster::Cluster& cluster,
     *container.add_devices() = ToDevice(device);
   }
   return container;
-}
-
-// The agent reports its user as a label.
-std::string GetAgentUser(const cluster::Cluster& cluster,
-                         const experiment::Allocation& allocation) {
-  if (allocation.local_tasks.empty()) return "";
-  const auto agent = cluster.agents().find(allocation.local_tasks.front().placement.agent);
-  if (agent == cluster.agents().end()) return "";
-  const auto label = agent->second.labels.find("user");
-  return label == agent->second.labels.end() ? "" : label->second;
 }
 
 LiveTasks CollectLiveTasks(const cluster::Cluster& cluster) {

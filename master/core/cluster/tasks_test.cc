@@ -277,7 +277,7 @@ TEST_F(TasksTest, EndsWithTheReason_WhenItsAgentIsDisabled) {
   EXPECT_THAT(task("t").reason, HasSubstr("agent a was disabled"));
 }
 
-TEST_F(TasksTest, GoesOnToItsEnd_WhenItsAgentIsDrained) {
+TEST_F(TasksTest, ContinuesToItsEnd_WhenItsAgentIsDrained) {
   AddAgent("a", 2);
   CreateCommand("t", MakeDefinition());
   Start("t.1");

@@ -51,14 +51,14 @@ SELECT t.experiment, e.owner, coalesce(nullif(e.owner_name, ''), e.owner::text),
 FROM allocations a JOIN trials t ON t.id = a.trial JOIN experiments e ON e.id = t.experiment
 LEFT JOIN projects p ON p.id = e.project
 LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace)
-WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
+WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1)
 UNION ALL
 SELECT 0, k.owner, coalesce(nullif(k.owner_name, ''), k.owner::text),
   coalesce(w.id, 0), coalesce(w.name, ''), '[]'::jsonb, a.resource_pool, a.granted * a.fraction,
   micros(a.started_at), micros(a.ended_at), a.id, k.kind
 FROM allocations a JOIN tasks k ON k.id = a.task
 LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, k.workspace)
-WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
+WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1)
 UNION ALL
 SELECT d.experiment, 0, d.owner, 0, d.workspace, '[]'::jsonb, d.resource_pool, d.slots,
   micros(d.began_at), micros(d.ended_at), d.allocation, 'TRIAL'

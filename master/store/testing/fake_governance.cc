@@ -23,10 +23,9 @@ bool Matches(const AuditRecord& record, const AuditQuery& query) {
          (query.before_id == 0 || record.id < query.before_id);
 }
 
-// Whether the allocation held slots during the interval.
-bool HeldSlotsDuring(const experiment::Allocation& a, absl::Time from, absl::Time until) {
-  return a.started_at && a.granted > 0 && *a.started_at < until &&
-         (!a.ended_at || *a.ended_at > from);
+// Whether the allocation ran during the interval.
+bool RanDuring(const experiment::Allocation& a, absl::Time from, absl::Time until) {
+  return a.started_at && *a.started_at < until && (!a.ended_at || *a.ended_at > from);
 }
 
 UsageRecord ToUsage(const experiment::Allocation& a) {
@@ -119,7 +118,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
   std::vector<UsageRecord> found;
   for (const auto& [id, a] : database_.allocations) {
     const auto trial = database_.trials.find(a.trial);
-    if (!HeldSlotsDuring(a, from, until) || trial == database_.trials.end()) continue;
+    if (!RanDuring(a, from, until) || trial == database_.trials.end()) continue;
     const auto e = database_.experiments.find(trial->second.experiment);
     if (e == database_.experiments.end()) continue;
     UsageRecord& record = found.emplace_back(ToUsage(a));
@@ -135,7 +134,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
   }
   for (const auto& [id, a] : database_.allocations) {
     const auto task = database_.tasks.find(a.task);
-    if (!HeldSlotsDuring(a, from, until) || task == database_.tasks.end()) continue;
+    if (!RanDuring(a, from, until) || task == database_.tasks.end()) continue;
     UsageRecord& record = found.emplace_back(ToUsage(a));
     record.kind = task->second.kind;
     record.user = task->second.owner;
@@ -146,7 +145,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
     record.resource_pool = a.resource_pool;
   }
   for (const FakeDatabase::DeletedRun& run : database_.deleted_runs) {
-    if (!HeldSlotsDuring(run.allocation, from, until)) continue;
+    if (!RanDuring(run.allocation, from, until)) continue;
     UsageRecord& record = found.emplace_back(ToUsage(run.allocation));
     record.experiment = run.experiment;
     record.username = run.owner;

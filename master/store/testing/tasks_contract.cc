@@ -358,6 +358,18 @@ experiment::Allocation Ran(const experiment::Task& task, double start, double en
   return a;
 }
 
+TEST_P(StoreContractTest, ListsUsageWithoutSlots) {
+  const experiment::Task task = MakeTask(kOne);
+  experiment::Allocation a = Ran(task, 10, 20);
+  a.granted = 0;
+  experiment::Allocation queued = MakeAllocation(task, 2);
+  Commit({cluster::PutTask{task}, cluster::PutAllocation{a}, cluster::PutAllocation{queued}});
+  const auto listed = store_->usage().ListUsage(TimeAt(0), TimeAt(100));
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().allocation, a.id);
+  EXPECT_EQ(listed->front().slots, 0);
+}
+
 TEST_P(StoreContractTest, CountsUsageOfTasks) {
   const int32_t vision = store_->workspaces().AddWorkspace({.name = "vision"})->id;
   experiment::Task task = End(MakeTask(kOne), TimeAt(30));

@@ -274,11 +274,11 @@ TEST_F(TaskLaunchTest, LetsProgramsActAsOwnerUntilTheTaskEnds) {
   agent.AwaitAck();
   api::GetMeResponse me;
   ASSERT_TRUE(
-      Call(&api::UserService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token()).ok());
+      Call(&api::AuthService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token()).ok());
   EXPECT_EQ(me.user().username(), "admin");
   agent.Exited(task.allocation_id(), 0);
   agent.AwaitAck();
-  EXPECT_EQ(Call(&api::UserService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token())
+  EXPECT_EQ(Call(&api::AuthService::Stub::GetMe, api::GetMeRequest(), &me, task.user_token())
                 .error_code(),
             UNAUTHENTICATED);
 }

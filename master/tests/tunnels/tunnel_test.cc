@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "agent/link/master_link.h"
 #include "base/clock.h"
 #include "base/event_loop.h"

@@ -55,8 +55,12 @@ def main(arguments: Sequence[str] | None = None, timeout: float = _TIMEOUT) -> i
     try:
         service = json.loads(pathlib.Path(run_dir, "service.json").read_text(encoding="utf-8"))
         sources: list[Source] = [
-            {"storage": s["storage"], "prefix": s["prefix"], "trials": list(s.get("trials") or ())}
-            for s in service["sources"]
+            {
+                "storage": source["storage"],
+                "prefix": source["prefix"],
+                "trials": [int(trial) for trial in source.get("trials") or ()],
+            }
+            for source in service["sources"]
         ]
         further = [str(argument) for argument in service.get("arguments") or ()]
     except (OSError, ValueError, LookupError, TypeError) as error:

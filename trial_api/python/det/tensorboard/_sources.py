@@ -183,7 +183,8 @@ def make_fetchers(sources: Sequence[Source], target: pathlib.Path) -> list[Fetch
     """
     storages: dict[str, list[Source]] = {}
     for source in sources:
-        storages.setdefault(json.dumps(source["storage"], sort_keys=True), []).append(source)
+        place = {k: v for k, v in source["storage"].items() if not k.startswith("save_")}
+        storages.setdefault(json.dumps(place, sort_keys=True), []).append(source)
     return [
         BucketFetcher(group, target)
         if is_object_store(group[0]["storage"])

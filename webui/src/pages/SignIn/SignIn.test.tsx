@@ -41,6 +41,13 @@ test("signs in with a cookie and opens the requested page", async () => {
   expect(session.isOpen()).toBe(true);
 });
 
+test("leaves the dashboard for the service of a task", async () => {
+  const replace = vi.fn();
+  vi.stubGlobal("location", { ...window.location, replace });
+  await signIn("/proxy/1.2:8000/lab?a=b", Response.json({}));
+  await vi.waitFor(() => expect(replace).toHaveBeenCalledWith("/proxy/1.2:8000/lab?a=b"));
+});
+
 test.each(["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example"])(
   "does not redirect to %s",
   async (next) => {

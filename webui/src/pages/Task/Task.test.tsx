@@ -138,8 +138,11 @@ class FakeSocket {
   constructor(readonly url: string) {
     FakeSocket.last = this;
   }
-  send(frame: Uint8Array) {
-    this.sent.push(`${frame[0] ?? ""}${new TextDecoder().decode(frame.subarray(1))}`);
+  send(message: Uint8Array) {
+    const [kind = -1, high = 0, low = 0] = message;
+    expect(message.length).toBe(3 + 256 * high + low);
+    const body = message.subarray(3);
+    this.sent.push(kind === 1 ? `size ${body.join()}` : `typed ${new TextDecoder().decode(body)}`);
   }
   open() {
     this.readyState = 1;
@@ -182,7 +185,7 @@ test("carries the terminal of a shell over a websocket of the proxy", async () =
   act(() => typeText("too early"));
   act(() => socket.open());
   act(() => typeText("ls é"));
-  expect(socket.sent).toEqual(['1{"cols":80,"rows":24}', "0ls é"]);
+  expect(socket.sent).toEqual(["size 0,80,0,24", "typed ls é"]);
   act(() => socket.onmessage({ data: new TextEncoder().encode("$ ").buffer }));
   expect(written).toEqual(["$ "]);
   act(() => socket.close());

@@ -1,16 +1,18 @@
-// The messages of a terminal's websocket, all of them binary: to the task, one byte that says what follows, then
-// typed bytes or the size of the terminal as JSON; from the task, the bytes to show.
+// What a terminal's websocket carries, a stream of bytes in binary frames. To the task: one byte that says what
+// follows, two bytes for its length, then the typed text, or the columns and rows of the terminal in two bytes each
+// (numbers are big-endian). From the task: the bytes to show.
 const TYPED = 0;
 const SIZE = 1;
+const HEADER_BYTES = 3;
+const MAX_BODY_BYTES = 0xffff;
 
 const encoder = new TextEncoder();
 
-function makeFrame(kind: number, text: string): Uint8Array<ArrayBuffer> {
-  const body = encoder.encode(text);
-  const frame = new Uint8Array(1 + body.length);
-  frame[0] = kind;
-  frame.set(body, 1);
-  return frame;
+function makeMessage(kind: number, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const message = new Uint8Array(HEADER_BYTES + body.length);
+  message.set([kind, body.length >> 8, body.length & 0xff]);
+  message.set(body, HEADER_BYTES);
+  return message;
 }
 
 /** Callbacks of a terminal's connection. */
@@ -51,12 +53,17 @@ export function connectTerminal(taskId: string, watcher: TerminalWatcher): Termi
   socket.onclose = () => {
     if (!isClosed) watcher.onClose(wasOpen);
   };
-  const send = (frame: Uint8Array<ArrayBuffer>) => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(frame);
+  const send = (kind: number, body: Uint8Array) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(makeMessage(kind, body));
   };
   return {
-    type: (text) => send(makeFrame(TYPED, text)),
-    resize: (cols, rows) => send(makeFrame(SIZE, JSON.stringify({ cols, rows }))),
+    type: (text) => {
+      const bytes = encoder.encode(text);
+      for (let begin = 0; begin < bytes.length; begin += MAX_BODY_BYTES)
+        send(TYPED, bytes.subarray(begin, begin + MAX_BODY_BYTES));
+    },
+    resize: (cols, rows) =>
+      send(SIZE, Uint8Array.of(cols >> 8, cols & 0xff, rows >> 8, rows & 0xff)),
     close: () => {
       isClosed = true;
       socket.close();
