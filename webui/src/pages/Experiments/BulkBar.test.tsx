@@ -295,3 +295,32 @@ it("moves runs to a project and reports a refused call", async () => {
   const body = { runIds: [1, 2], destinationProjectId: 4 };
   expect(page.getBody("POST /api/v1/runs/move")).toEqual(body);
 });
+
+it.each([
+  ["experiments", { experimentIds: [1, 2], trialIds: [] }],
+  ["runs", { experimentIds: [], trialIds: [1, 2] }],
+] as const)("opens one TensorBoard for all selected %s", async (kind, source) => {
+  const page = show(
+    {
+      // One of another source, and one of the same source that has ended.
+      "GET /api/v1/tensorboards": {
+        tensorboards: [
+          { id: "other", state: "STATE_RUNNING", experimentIds: [1] },
+          { id: "ended", state: "STATE_TERMINATED", ...source },
+        ],
+      },
+      "POST /api/v1/tensorboards": { tensorboard: { id: "new" }, config: {} },
+    },
+    vi.fn(),
+    kind,
+  );
+  await press("Open TensorBoard");
+  await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/tasks/new/open"));
+  expect(page.getBody("POST /api/v1/tensorboards")).toEqual(source);
+});
+
+it("says why a TensorBoard cannot be opened", async () => {
+  show({ "GET /api/v1/tensorboards": new Error("the master is busy") });
+  await press("Open TensorBoard");
+  expect(await screen.findByText(/Cannot open TensorBoard: the master is busy/)).toBeVisible();
+});

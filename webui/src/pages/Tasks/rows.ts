@@ -8,12 +8,12 @@ export const COLUMNS: readonly TableColumn[] = [
   { name: "name", head: "Name", isNumber: false, width: 172 },
   { name: "kind", head: "Kind", isNumber: false, width: 98 },
   { name: "state", head: "State", isNumber: false, width: 210 },
-  { name: "user", head: "Owner", isNumber: false, width: 80 },
-  { name: "workspace", head: "Workspace", isNumber: false, width: 104 },
+  { name: "user", head: "Owner", isNumber: false, width: 76 },
+  { name: "workspace", head: "Workspace", isNumber: false, width: 118 },
   { name: "pool", head: "Pool", isNumber: false, width: 78 },
   { name: "slots", head: "Slots", isNumber: true, width: 52 },
-  { name: "startTime", head: "Created", isNumber: false, width: 94 },
-  { name: "actions", head: "Actions", isNumber: false, width: 144 },
+  { name: "startTime", head: "Created", isNumber: false, width: 92 },
+  { name: "actions", head: "Actions", isNumber: false, width: 138 },
 ];
 
 export const DEFAULT_VIEW: TableView = {
