@@ -28,8 +28,8 @@ namespace det::cli {
 // Returns whether an error of ApiClient means that no connection was established.
 bool IsUnreachable(const absl::Status& status);
 
-// Returns the error of a response of the master at `url` that is not a success: its code and message,
-// or that the server is not a master.
+// Returns the error of a response of the master at `url` that is not a success: its code and
+// message, or that the server is not a master.
 absl::Status GetResponseError(const std::string& url, int http, const std::string& body);
 
 class ApiClient {

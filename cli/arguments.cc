@@ -280,9 +280,9 @@ void AddOptions(const std::vector<Option>& options, CLI::App* app) {
     const std::string names = absl::StrCat(
         option.letter == 0 ? "" : absl::StrCat("-", std::string(1, option.letter), ","), "--",
         option.name);
-    CLI::Option* const added = option.value.empty() ? app->add_flag(names, option.help)
-                                                    : app->add_option(names)->expected(
-                                                          1, option.several ? kMaxWords : 1);
+    CLI::Option* const added =
+        option.value.empty() ? app->add_flag(names, option.help)
+                             : app->add_option(names)->expected(1, option.several ? kMaxWords : 1);
     added->description(option.help)->type_name(option.value);
     added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     if (!IsShown(option)) added->group("");
@@ -294,9 +294,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv) {
   const bool verbatim = !positionals.empty() && positionals.back().verbatim;
-  DET_ASSIGN_OR_RETURN(std::vector<std::string> words,
-                       SpellOptions(options, verbatim ? MarkVerbatim(options, positionals.size() - 1, argv)
-                                              : argv));
+  DET_ASSIGN_OR_RETURN(
+      std::vector<std::string> words,
+      SpellOptions(options, verbatim ? MarkVerbatim(options, positionals.size() - 1, argv) : argv));
   DET_ASSIGN_OR_RETURN(words, SplitEmptyValues(options, words));
   Parser parser(options);
   try {

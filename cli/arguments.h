@@ -36,7 +36,7 @@ struct Option {
   bool may_be_empty = false;  // the value may be ""
   // Another spelling of this option, or of this positional; hidden in help and completion.
   std::string same_as = {};
-  bool hidden = false;  // accepted for existing scripts, which need not change
+  bool hidden = false;   // accepted for existing scripts, which need not change
   bool several = false;  // takes all words up to the next option: -t 1 2 3
 };
 

@@ -40,8 +40,8 @@ std::vector<std::string> MakeSshCommand(const SshHost& host);
 // Returns an entry for ~/.ssh/config; `comment` is its first line.
 std::string MakeSshConfig(const SshHost& host, const std::string& comment);
 
-// Runs a command with the standard streams of det and waits for its end; an interrupt ends it. Returns
-// its exit code, or NOT_FOUND if there is no such program.
+// Runs a command with the standard streams of det and waits for its end; an interrupt ends it.
+// Returns its exit code, or NOT_FOUND if there is no such program.
 absl::StatusOr<int> RunForeground(const std::vector<std::string>& words);
 
 }  // namespace det::cli

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>

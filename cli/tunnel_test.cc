@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "absl/time/time.h"
 #include "base/certificate_authority.h"
 #include "base/fd.h"
 #include "cli/arguments.h"

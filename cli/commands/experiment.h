@@ -18,8 +18,8 @@ absl::StatusOr<int> ReportFinalState(const api::v1::Experiment& last, Invocation
 // Follows an experiment and its log until it ends. Returns the exit code.
 absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id);
 
-// Sends the request and prints the new experiment, or follows it with --follow. `ports` are published
-// meanwhile.
+// Sends the request and prints the new experiment, or follows it with --follow. `ports` are
+// published meanwhile.
 class PublishedPorts;
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request,
                            PublishedPorts* ports = nullptr);
