@@ -43,7 +43,7 @@ test("signs in with a cookie and opens the requested page", async () => {
 
 test("leaves the dashboard for the service of a task", async () => {
   const replace = vi.fn();
-  vi.stubGlobal("location", { ...window.location, replace });
+  vi.stubGlobal("location", Object.assign({}, window.location, { replace }));
   await signIn("/proxy/1.2:8000/lab?a=b", Response.json({}));
   await vi.waitFor(() => expect(replace).toHaveBeenCalledWith("/proxy/1.2:8000/lab?a=b"));
 });
