@@ -119,9 +119,11 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
             self.fetch("PATCH", "master/config", {"config": log, "fieldMask": mask})
             shown = self.fetch("GET", "master/config")["config"]["log"]["level"]
             self.assertEqual(level.rpartition("_")[2].lower(), shown)
+
+    def test_tasks_that_do_not_exist_are_not_found(self):
         for path in ("commands/x", "notebooks/x", "shells/x", "tensorboards/x"):
-            self.assertEqual(501, self.admin.send("GET", "/api/v1/" + path).status, path)
-            self.assertEqual(501, self.admin.send("POST", f"/api/v1/{path}/kill").status, path)
+            self.assertEqual(404, self.admin.send("GET", "/api/v1/" + path).status, path)
+            self.assertEqual(404, self.admin.send("POST", f"/api/v1/{path}/kill").status, path)
 
 
 if __name__ == "__main__":
