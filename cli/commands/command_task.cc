@@ -31,13 +31,16 @@ absl::StatusOr<int> FollowCommand(Invocation& run, const ApiClient& api, const s
                                          id, "`, stop it with `det command kill ", id, "`"));
   }
   DET_RETURN_IF_ERROR(printed);
-  api::v1::CommandRequest request;
-  request.set_id(id);
-  api::v1::GetCommandResponse response;
-  DET_RETURN_IF_ERROR(api.Call("CommandService.GetCommand", request, &response));
-  const std::string& end = response.command().exit_status();
-  if (end == "allocation exited successfully") return kExitOk;
-  run.screen->PrintNotice(absl::StrCat("det: ", end));
+  api::v1::GetTaskRequest request;
+  request.set_task_id(id);
+  api::v1::GetTaskResponse response;
+  DET_RETURN_IF_ERROR(api.Call("TaskService.GetTask", request, &response));
+  api::v1::Allocation last;
+  for (const auto& each : response.task().allocations()) last = each;
+  // Without an exit code, it was killed before it ran.
+  if (last.has_status_code() && last.status_code() == 0) return kExitOk;
+  run.screen->PrintNotice(absl::StrCat(
+      "det: ", last.exit_reason().empty() ? "the command did not run" : last.exit_reason()));
   return kExitError;
 }
 

@@ -59,11 +59,16 @@ TEST_F(TaskKindTest, RunsCommandWithItsOwnOptions) {
 }
 
 TEST_F(TaskKindTest, ExitsWithErrorOfCommand) {
-  const std::string ended = R"({"command":)" + Task(kId, R"(,"exitStatus":"exit code 3")") + "}";
+  const char* ended =
+      R"({"task":{"allocations":[{"statusCode":3,"exitReason":"ended with exit code 3"}]}})";
   const DetResult result = RunDet("cmd run false", {Launched("command"), Chunked({}), ended});
   EXPECT_EQ(*result.code, 1);
   EXPECT_EQ(result.out, "Launched command (id: " + std::string(kId) + ", name: quiet-lake).\n");
-  EXPECT_EQ(result.err, "det: exit code 3\n");
+  EXPECT_EQ(result.err, "det: ended with exit code 3\n");
+  const char* killed = R"({"task":{"allocations":[{"statusCode":143,"exitReason":"killed"}]}})";
+  EXPECT_EQ(*RunDet("cmd run true", {Launched("command"), Chunked({}), killed}).code, 1);
+  const char* good = R"({"task":{"allocations":[{"statusCode":0}]}})";
+  EXPECT_EQ(*RunDet("cmd run true", {Launched("command"), Chunked({}), good}).code, 0);
 }
 
 TEST_F(TaskKindTest, WaitsUntilNotebookIsReadyAndPrintsAddress) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -62,9 +63,9 @@ std::vector<cluster::KillTasks> IdleWatch::Check(const std::vector<const experim
     kills.push_back(
         {{task->id}, absl::StrCat("idle for more than ", model::FormatIdleTimeout(timeout))});
   }
-  for (const auto& [task, since] : ready_) {
-    if (!ready.contains(task)) parts_.activity->Forget(task);
-  }
+  std::set<model::TaskId> watched;
+  for (const auto& [task, since] : ready) watched.insert(task);
+  parts_.activity->Retain(watched);
   ready_ = std::move(ready);
   return kills;
 }

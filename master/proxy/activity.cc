@@ -15,9 +15,9 @@ std::optional<absl::Time> Activity::Last(const model::TaskId& task) const {
   return found->second;
 }
 
-void Activity::Forget(const model::TaskId& task) {
+void Activity::Retain(const std::set<model::TaskId>& tasks) {
   std::lock_guard lock(mutex_);
-  last_.erase(task);
+  std::erase_if(last_, [&](const auto& each) { return !tasks.contains(each.first); });
 }
 
 }  // namespace det::proxy

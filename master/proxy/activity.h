@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "absl/time/time.h"
 #include "base/clock.h"
@@ -24,8 +25,9 @@ class Activity {
   void Touch(const model::TaskId& task);
   // The time of the last request; nullopt if there was none.
   std::optional<absl::Time> Last(const model::TaskId& task) const;
-  // Must be called for each task that has ended, so that the table does not grow without limit.
-  void Forget(const model::TaskId& task);
+  // Forgets all other tasks. Must be called now and then, so that the table does not grow without
+  // limit.
+  void Retain(const std::set<model::TaskId>& tasks);
 
  private:
   const base::Clock& clock_;

@@ -20,12 +20,14 @@ TEST(Activity, RemembersTheLastRequestOfEachTask) {
   EXPECT_EQ(activity.Last(used), start + absl::Seconds(5));
 }
 
-TEST(Activity, ForgetsTasks) {
+TEST(Activity, RetainsNamedTasks) {
   base::FakeClock clock;
   Activity activity(&clock);
   activity.Touch(model::TaskId("a"));
-  activity.Forget(model::TaskId("a"));
+  activity.Touch(model::TaskId("b"));
+  activity.Retain({model::TaskId("b")});
   EXPECT_EQ(activity.Last(model::TaskId("a")), std::nullopt);
+  EXPECT_NE(activity.Last(model::TaskId("b")), std::nullopt);
 }
 
 }  // namespace

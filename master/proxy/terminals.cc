@@ -49,7 +49,7 @@ absl::Status SshError(std::string_view what, ssh_session session) {
 }
 
 Key ParsePublicKey(const std::string& line) {
-  const std::vector<std::string> parts = absl::StrSplit(line, ' ');
+  const std::vector<std::string> parts = absl::StrSplit(line, absl::ByAnyChar(" \n"));
   ssh_key key = nullptr;
   if (parts.size() >= 2) {
     ssh_pki_import_pubkey_base64(parts[1].c_str(), ssh_key_type_from_name(parts[0].c_str()), &key);

@@ -28,7 +28,8 @@ absl::Status WithPrefix(const absl::Status& status) {
                       absl::StrCat("failed to prepare launch params: ", status.message()));
 }
 
-// A TensorBoard only shows what its owner may see anyway.
+// A TensorBoard only shows what its owner may see anyway, unless it runs code of its owner
+// (AuthorizeOwnCode).
 model::Permission GetPermission(model::TaskKind kind) {
   return kind == model::TaskKind::kTensorboard ? model::Permission::kViewWorkspace
                                                : model::Permission::kCreateNsc;
@@ -49,6 +50,34 @@ absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, model:
   }
   if (found->state != store::WorkspaceState::kLive) return absent;
   return found;
+}
+
+// Whether the request decides more about a TensorBoard than what it shows and where it runs.
+absl::StatusOr<bool> BringsOwnCode(const v1::LaunchCommandRequest& request,
+                                   const model::CommandConfig& config,
+                                   model::CommandLayers layers) {
+  if (!request.files().empty() || !request.template_name().empty()) return true;
+  DET_ASSIGN_OR_RETURN(const model::ConfigDocument nothing,
+                       model::ConfigDocument::Parse("{}", "config"));
+  DET_ASSIGN_OR_RETURN(const model::CommandConfig base, BuildCommandConfig(nothing, {}, layers));
+  return config.environment.variables != base.environment.variables ||
+         config.tensorboard_args != base.tensorboard_args || config.work_dir != base.work_dir;
+}
+
+// The program of a TensorBoard knows the secrets of the storages, and acts as its owner. So an
+// owner who brings code must be allowed to run code in the workspace, and in those of the
+// experiments.
+absl::Status AuthorizeOwnCode(const auth::Principal& principal, int32_t workspace,
+                              const TensorboardSources& sources) {
+  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal, model::Permission::kCreateNsc,
+                                                 workspace, auth::Scope::kWorkspace,
+                                                 absl::StrCat(workspace)));
+  for (const int32_t source : sources.workspaces) {
+    DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal,
+                                                   model::Permission::kUpdateExperiment, source,
+                                                   auth::Scope::kWorkspace, absl::StrCat(source)));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<model::ConfigLayer>> ReadTemplate(store::Store& store,
@@ -227,6 +256,10 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const LaunchSettings& settin
     config.entrypoint.assign(request.words().begin(), request.words().end());
   }
   DET_RETURN_IF_ERROR(CheckForKind(config, kind));
+  if (kind == model::TaskKind::kTensorboard) {
+    DET_ASSIGN_OR_RETURN(const bool own_code, BringsOwnCode(request, config, layers));
+    if (own_code) DET_RETURN_IF_ERROR(AuthorizeOwnCode(principal, workspace.id, sources));
+  }
   Launch launch;
   launch.context.hash = inherited_context;
   if (!request.files().empty() || !inherited_context.empty()) {

@@ -16,6 +16,9 @@ namespace {
 
 using model::Value;
 
+// Each is read and fetched one by one.
+constexpr int kMaxExperiments = 500;
+
 constexpr char kLaunch[] = "det.api.v1.CommandService.LaunchTensorboard";
 
 // The trials of each experiment; empty: all.
@@ -25,6 +28,7 @@ absl::Status AddMatching(store::Store& store, const v1::BulkExperimentFilters& f
                          const auth::Principal& principal, Selection& selection) {
   DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters));
   query.project = std::max(filters.project_id(), 0);
+  query.window.limit = kMaxExperiments + 1 + filters.excluded_experiment_ids_size();
   query.visible = principal.Visible(model::Permission::kViewExperimentArtifacts);
   DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store.ListExperiments(query));
   const auto& excluded = filters.excluded_experiment_ids();
@@ -76,6 +80,11 @@ absl::StatusOr<TensorboardSources> FindTensorboardSources(store::Store& store,
   }
   DET_ASSIGN_OR_RETURN(const Selection selection, Select(store, request, principal));
   if (selection.empty()) return absl::InvalidArgumentError("no experiments found");
+  if (selection.size() > kMaxExperiments) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "more than ", kMaxExperiments,
+        " experiments match, which is the most that a TensorBoard shows; select fewer"));
+  }
   TensorboardSources sources;
   for (const auto& [id, trials] : selection) {
     const std::string text = absl::StrCat(id);
@@ -90,6 +99,7 @@ absl::StatusOr<TensorboardSources> FindTensorboardSources(store::Store& store,
         auth::AuthorizeInWorkspace(kLaunch, principal, model::Permission::kViewExperimentArtifacts,
                                    experiment.workspace, auth::Scope::kExperiment, text));
     sources.experiments.push_back(id);
+    sources.workspaces.insert(experiment.workspace);
     sources.sources.push_back(MakeSource(experiment, trials, cluster_id));
     sources.image = experiment.config->environment.image;
   }

@@ -5,6 +5,7 @@
 #define MASTER_API_TASKS_TENSORBOARD_SOURCES_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,14 @@ namespace det::api {
 
 struct TensorboardSources {
   std::vector<int32_t> experiments;  // all, sorted
+  std::set<int32_t> workspaces;      // of the experiments
   // A member for each experiment: {"storage": .., "prefix": .., "trials": [..]}; without "trials",
   // all of its trials. Contains the secrets of the storages.
   model::Value::List sources;
   model::PerSlotType<std::string> image;  // of the newest experiment
 };
 
-// INVALID_ARGUMENT if the request names nothing or if no experiment matches; NOT_FOUND for an
+// INVALID_ARGUMENT if the request names nothing, or if no experiment or too many match; NOT_FOUND for an
 // experiment or trial that does not exist or whose artifacts the caller may not see.
 absl::StatusOr<TensorboardSources> FindTensorboardSources(store::Store& store,
                                                           const v1::LaunchCommandRequest& request,

@@ -110,7 +110,8 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
           absl::StrCat("job ", job, " cannot be moved: there is no resource pool \"", pool, "\""));
     }
     if (member.task != nullptr && !member.task->definition->preemptible &&
-        member.task->state != model::TaskState::kQueued) {
+        member.task->state != model::TaskState::kQueued &&
+        member.task->state != model::TaskState::kPaused) {
       return absl::FailedPreconditionError(
           absl::StrCat("job ", job, " cannot be moved: it runs and cannot be preempted"));
     }
@@ -135,8 +136,9 @@ absl::Status Draft::MoveBeside(const model::JobId& job, const model::JobId& to, 
   if (other.job == job || beside.resource_pool != place.resource_pool ||
       beside.priority != place.priority) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "job ", job.value(), " can only be moved next to another job of its own pool and priority; ",
-        to.value(), " is in pool ", beside.resource_pool, " with priority ", beside.priority));
+        "job ", job.value(),
+        " can only be moved next to another job of its own pool and priority; ", to.value(),
+        " is in pool ", beside.resource_pool, " with priority ", beside.priority));
   }
   order_.Remove(job);
   std::optional<double> position = order_.Beside(other.job, ahead);

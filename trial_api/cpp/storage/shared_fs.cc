@@ -163,6 +163,7 @@ class SharedFs final : public Storage {
     ConvertErrors([&] {
       for (const fs::path& file : changed_.Find(folder)) {
         const fs::path to = base_ / name / file;
+        fs::create_directories(base_);  // not for others
         CreateOpenDirectories(to.parent_path());
         if (!AddNewPart(folder / file, to)) {
           fs::path aside = to;

@@ -216,6 +216,7 @@ class FolderStorage(Storage):
 
     def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
         for path, to in placed(source, place):
+            self.base.mkdir(parents=True, exist_ok=True)
             copy_changed(path, self.base / name / to)
 
     def _aside(self, uuid: str) -> pathlib.Path:
