@@ -98,12 +98,14 @@ int Main(int argc, char** argv) {
   const std::string run_dir = GetVariable("DET_RUN_DIR");
   if (run_dir.empty()) return fail(absl::StrCat("DET_RUN_DIR is not set; ", kUsage));
   if (!options->hooks_done) {
+    // Found before the change of the directory, which may contain a hook of somebody else.
+    const std::vector<std::string> hooks = FindStartupHooks(run_dir);
     const std::string folder = ExpandWorkDir(options->work_dir);
     if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
       return fail(absl::StrCat("cannot enter work_dir ", folder, ": ", ::strerror(errno)));
     }
     if (!folder.empty()) ::setenv("PWD", folder.c_str(), 1);
-    if (const auto hooks = FindStartupHooks(run_dir); !hooks.empty()) {
+    if (!hooks.empty()) {
       std::error_code error;
       std::vector<std::string> next(argv, argv + argc);
       next[0] = std::filesystem::read_symlink("/proc/self/exe", error);

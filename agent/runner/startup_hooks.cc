@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
@@ -13,7 +16,9 @@ std::string QuoteForShell(const std::string& text) {
 
 std::vector<std::string> FindStartupHooks(const std::string& run_dir) {
   std::vector<std::string> hooks;
-  for (const std::string& hook : {run_dir + "/startup-hook.sh", std::string("./startup-hook.sh")}) {
+  std::error_code error;
+  const std::string context = std::filesystem::current_path(error);
+  for (const std::string& hook : {run_dir + "/startup-hook.sh", context + "/startup-hook.sh"}) {
     if (::access(hook.c_str(), R_OK) == 0) hooks.push_back(hook);
   }
   return hooks;

@@ -12,7 +12,7 @@ namespace det::agent {
 std::string QuoteForShell(const std::string& text);
 
 // Returns the hooks that exist, in the order in which they run: that of the cluster's configuration
-// in the run directory, and that of the working directory, which is the current one.
+// in the run directory, and that of the context directory, which is the current one.
 std::vector<std::string> FindStartupHooks(const std::string& run_dir);
 
 // Returns a command line that sources the hooks in one shell, which prints each of their lines

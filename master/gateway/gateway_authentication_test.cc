@@ -1,6 +1,7 @@
 // Request bodies, malformed clients, authentication and connection limits of the gateway.
 #include <sys/socket.h>
 
+#include <array>
 #include <string>
 #include <thread>
 
@@ -28,6 +29,20 @@ TEST_F(GatewayTest, LimitsBodiesOfUnauthenticatedCallers) {
   tcp::socket socket = Connect();
   Send(socket, "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n");
   EXPECT_EQ(Receive(socket).status, 413);
+}
+
+// Beast throws for a field of 64 KiB.
+TEST_F(GatewayTest, SurvivesLongTrailers) {
+  const std::string field = "X: " + std::string(70'000, 'a') + "\r\n\r\n";
+  for (const char* target : {"/api/v1/auth/login", "/proxy/task/"}) {
+    tcp::socket socket = Connect();
+    Send(socket, "POST " + std::string(target) +
+                     " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + field);
+    boost::system::error_code error;
+    std::array<char, 1024> answer;
+    while (!error) socket.read_some(asio::buffer(answer), error);
+  }
+  EXPECT_EQ(SendRequest("GET / HTTP/1.1\r\n", "").status, 200);
 }
 
 TEST_F(GatewayTest, HandlesExpectContinue) {

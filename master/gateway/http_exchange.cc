@@ -152,7 +152,7 @@ Metadata HttpExchange::MakeMetadata(const std::string& authorization,
 // ---- in ----
 
 asio::awaitable<error_code> HttpExchange::ReadHeader() {
-  parser_.header_limit(64 << 10);
+  parser_.header_limit(kMaxHeaderBytes);
   parser_.body_limit(boost::none);  // ReadBody has the limit; proxied bodies have none
   stream_->expires_after(kIdle);
   error_code error;

@@ -95,7 +95,8 @@ asio::awaitable<absl::StatusOr<base::Fd>> HttpExchange::Dial(const OpenedService
 
 std::unique_ptr<HttpRelay> HttpExchange::MakeRelay(const ProxyTarget& place,
                                                    const OpenedService& service) {
-  const bool upgrade = beast::websocket::is_upgrade(request());
+  // A websocket begins after the whole request.
+  const bool upgrade = beast::websocket::is_upgrade(request()) && parser_.is_done();
   Framing framing{.chunked = parser_.chunked()};
   if (const auto length = parser_.content_length()) framing.length = *length;
   const Client client{peer_, IsSecureRequest(), request_id_};

@@ -29,7 +29,6 @@ using boost::system::error_code;
 
 constexpr auto kTransfer = std::chrono::seconds(300);  // for a piece of a body
 constexpr size_t kPiece = 32 << 10;
-constexpr uint32_t kMaxHeaderBytes = 256 << 10;
 
 // Reads what has arrived of the body; may return 0.
 template <class Parser>

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "master/gateway/http_session.h"
 #include "master/gateway/proxy_headers.h"
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -85,7 +86,7 @@ class HttpRelay {
   Parts parts_;
   const bool is_repeatable_ = IsRepeatable(parts_);
   std::shared_ptr<boost::beast::tcp_stream> task_;
-  boost::beast::flat_buffer task_buffer_;
+  boost::beast::flat_buffer task_buffer_{kMaxBufferedBytes};
   std::optional<ResponseParser> response_;
   Result result_ = Result::kUnanswered;
   bool uploaded_ = false;  // the program has the whole request

@@ -69,6 +69,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
 
   absl::Status Listen();
   void Run();
+  void RunThread();
   void StopAccepting();
   void Stop();
   int port() const { return port_; }
@@ -113,7 +114,19 @@ absl::Status HttpServer::Impl::Listen() {
 void HttpServer::Impl::Run() {
   asio::co_spawn(acceptor_.get_executor(), Accept(), asio::detached);
   for (int i = 0; i < context_->options.threads; ++i) {
-    threads_.emplace_back([this] { io_->run(); });
+    threads_.emplace_back([this] { RunThread(); });
+  }
+}
+
+void HttpServer::Impl::RunThread() {
+  // An exception, which a library throws for what a peer has sent, ends that connection only.
+  while (true) {
+    try {
+      io_->run();
+      return;
+    } catch (const std::exception& error) {
+      DET_LOG(ERROR) << "a connection has failed" << base::Field("error", error.what());
+    }
   }
 }
 

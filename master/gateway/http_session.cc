@@ -154,7 +154,7 @@ asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
   if (protocol != Protocol::kHttp1) co_return;
   error_code error;
   stream->socket().set_option(asio::ip::tcp::no_delay(true), error);
-  beast::flat_buffer buffer;
+  beast::flat_buffer buffer(kMaxBufferedBytes);
   bool open = true;
   bool unread = false;
   while (open) {

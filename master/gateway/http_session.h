@@ -4,6 +4,8 @@
 #ifndef MASTER_GATEWAY_HTTP_SESSION_H_
 #define MASTER_GATEWAY_HTTP_SESSION_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +21,11 @@
 #include <boost/beast/core/tcp_stream.hpp>
 
 namespace det::gateway {
+
+// The maximum size of a header, and of what is buffered of a message. Beast throws for a field of
+// 64 KiB, in a trailer too, so a buffer must be smaller.
+inline constexpr uint32_t kMaxHeaderBytes = 63 << 10;
+inline constexpr size_t kMaxBufferedBytes = (64 << 10) - 1;
 
 // Guards handing connections to gRPC: a server that shuts down must not receive any.
 class GrpcHandoff {

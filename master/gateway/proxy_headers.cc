@@ -238,7 +238,11 @@ TaskRequest MakeTaskRequest(const RequestHeader& request, const OpenedService& s
         absl::StartsWith(name, "x-det-") || absl::StartsWith(name, "grpc-metadata-")) {
       continue;
     }
-    if (name != "cookie") {
+    if (name == "referer") {
+      // Its query may contain the token of a service.
+      const std::string_view referer(field.value().data(), field.value().size());
+      out.insert(field.name_string(), std::string(referer.substr(0, referer.find('?'))));
+    } else if (name != "cookie") {
       out.insert(field.name_string(), field.value());
     } else if (const std::string cookies = RemoveMasterCookies(View(field.value()));
                !cookies.empty()) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -175,6 +176,12 @@ struct Terminals::State {
     std::lock_guard lock(mutex);
     sockets.erase(socket);
   }
+  // A terminal has ended.
+  void End() {
+    std::lock_guard lock(mutex);
+    --count;
+    ended.notify_all();
+  }
   void Run(base::Fd sshd, const ShellLogin& login, TaskDialer::Reply reply);
 };
 
@@ -235,13 +242,17 @@ void Terminals::Open(base::Fd sshd, ShellLogin login, TaskDialer::Reply reply) {
     }
     ++state_->count;
   }
-  std::thread([state = state_, sshd = std::move(sshd), login = std::move(login),
-               reply = std::move(reply)]() mutable {
-    state->Run(std::move(sshd), login, std::move(reply));
-    std::lock_guard lock(state->mutex);
-    --state->count;
-    state->ended.notify_all();
-  }).detach();
+  const auto shared = std::make_shared<TaskDialer::Reply>(std::move(reply));
+  try {
+    std::thread([state = state_, sshd = std::move(sshd), login = std::move(login),
+                 shared]() mutable {
+      state->Run(std::move(sshd), login, std::move(*shared));
+      state->End();
+    }).detach();
+  } catch (const std::system_error&) {
+    state_->End();
+    (*shared)(absl::ResourceExhaustedError("the master can start no more threads"));
+  }
 }
 
 }  // namespace det::proxy
