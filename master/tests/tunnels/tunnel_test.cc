@@ -497,7 +497,8 @@ TEST(TaskTunnelsTest, Fails_WhenTheMasterStops) {
   auto dial = master->StartDial(8888);
   EXPECT_TRUE(agent.Next().has_open_tunnel());
   master->hub().Stop();
-  EXPECT_EQ(dial.get().status(), absl::UnavailableError("the master is stopping"));
+  // The agent's connection may end first, which is another reason.
+  EXPECT_TRUE(absl::IsUnavailable(dial.get().status()));
   EXPECT_TRUE(absl::IsUnavailable(master->Dial(8888).status()));
   EXPECT_EQ(TryTunnel(agent, {}).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
