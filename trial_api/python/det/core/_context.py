@@ -358,7 +358,12 @@ def _on_cluster(
     if tensorboard_mode is TensorboardMode.AUTO and distributed.is_chief:
         resumed_at = trial.steps_completed if trial.trial_run_id > 1 else None
         events = MetricEvents(event_files, lambda: train.upload_tensorboard_files(), resumed_at)
-    queue = _queue(info, events) if distributed.is_chief else None
+    try:
+        queue = _queue(info, events) if distributed.is_chief else None
+    except BaseException:
+        if events is not None:
+            events.close(0)  # Ends its thread.
+        raise
     train = ClusterTrain(
         trial,
         info.allocation_id,
