@@ -361,7 +361,11 @@ class CommandService final : public ApiService<v1::CommandService> {
         [this, id, kind, principal, message](const engine::Applied&, Done finish) {
           Read(id, kind, principal, message, nullptr, std::move(finish));
         },
-        std::move(done));
+        [this, id, kind, principal, message, done = std::move(done)](absl::Status status) mutable {
+          // It may have ended since it was read.
+          if (!absl::IsNotFound(status)) return done(std::move(status));
+          Read(id, kind, principal, message, nullptr, std::move(done));
+        });
   }
 
   absl::StatusOr<store::TaskRecord> Find(const std::string& id, TaskKind kind) {

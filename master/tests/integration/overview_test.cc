@@ -108,7 +108,8 @@ TEST_F(OverviewTest, CountsTasksAsJobs) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   ReadUntil(*reader, [](const auto& now) { return now.jobs_waiting() == 1; });
   FakeAgent agent(master_, "agent-1", 2);
-  Run(agent);
+  ASSERT_TRUE(agent.Next().has_registered());
+  ASSERT_TRUE(agent.Next().has_start());
   const auto now = ReadUntil(*reader, [](const auto& now) { return now.jobs_running() == 1; });
   EXPECT_EQ(now.jobs_waiting(), 0);
   EXPECT_EQ(now.running_size(), 0);
