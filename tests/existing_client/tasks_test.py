@@ -468,25 +468,6 @@ class PortsTest(TasksTestCase):
                 tunnel.kill()
         self.run_det("experiment", "kill", experiment)
 
-    def test_publishes_ports_while_it_follows_the_log(self):
-        port = harness.free_port()
-        path = self.home.write("ports.yaml", self.config)
-        with existing_client.start_module(
-                self.home, "determined.cli", "experiment", "create", path, self.context,
-                "--follow-first-trial", "--publish", f"{port}:{self.tcp}") as follow:
-            try:
-                seen = ""
-                for line in follow.stdout:
-                    seen += line
-                    if "serves" in line:
-                        break
-                experiment = re.search(r"Created experiment (\d+)", seen)[1]
-                self.check_echo(port)
-                self.run_det("experiment", "kill", experiment)
-                self.assertIn("Trial log stream ended", follow.communicate(timeout=harness.TIMEOUT)[0])
-            finally:
-                follow.kill()
-
 
 if __name__ == "__main__":
     harness.main()

@@ -39,7 +39,7 @@ await inBrowser(async (page) => {
     assert.equal(found, null, `${path} has no characters in place of icons`);
   }
   const icons = page.getByRole("navigation", { name: "Main navigation" }).locator("a > svg");
-  assert.equal(await icons.count(), 6, "each entry of the navigation has a drawn icon");
+  assert.equal(await icons.count(), 7, "each entry of the navigation has a drawn icon");
   for (const icon of await icons.all()) assert.ok((await icon.boundingBox()).width >= 14);
 
   // Pages say in the terms of the field what they show.
