@@ -18,7 +18,7 @@ from proxy import CuttingProxy
 
 # The common functions of tests with real daemons.
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from harness import eventually, free_port, processes_below  # noqa: E402
+from harness import eventually, find_python, free_port, processes_below  # noqa: E402
 
 SLOTS = 2
 TIMEOUT = 60.0  # seconds, for operations that should take a few

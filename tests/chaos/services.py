@@ -11,20 +11,8 @@ import os
 import pathlib
 import subprocess
 import threading
-import time
 
-from cluster import TIMEOUT, Cluster, eventually
-
-REQUIREMENTS = "tools/python/requirements-notebook.txt"
-
-
-def find_python(root: pathlib.Path) -> str:
-    """The Python of the environment with JupyterLab."""
-    words = [str(root / "tools/python/venv_path"), str(root / REQUIREMENTS)]
-    folder = pathlib.Path(subprocess.check_output(words, encoding="utf-8").strip())
-    assert (folder / ".complete").exists(), f"{folder} is missing: run tools/install_packages test"
-    return str(folder / "bin/python")
-
+from cluster import TIMEOUT, Cluster, eventually, find_python
 
 class _User(threading.Thread):
     """Uses a service until `stop`. A failed attempt is repeated; its reason is kept."""
@@ -43,7 +31,7 @@ class _User(threading.Thread):
                 self.use()
             except (OSError, AssertionError, subprocess.SubprocessError, ValueError) as error:
                 self.problem = str(error)
-            time.sleep(0.2)
+            self._stopping.wait(0.2)
 
     def use(self) -> None:
         """Connects, and uses the connection until it breaks or is_over()."""
@@ -76,7 +64,7 @@ class _User(threading.Thread):
                         self.connections += 1
                         answered = True
                     self.values.append(int(line))
-                    time.sleep(0.05)
+                    self._stopping.wait(0.05)
             client.kill()
             assert client.stderr is not None
             self.problem = client.stderr.read().strip()[-200:]
@@ -140,7 +128,7 @@ class Services:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        python = find_python(cluster.root)
+        python = find_python("notebook", str(cluster.root))
         launch = ["start", "--detach", "--config", "resources.slots=0"]
         variables = f"environment.environment_variables=[DET_PYTHON_EXECUTABLE={python}]"
         notebook = cluster.det("notebook", *launch, "--config", variables).strip()

@@ -13,8 +13,7 @@ from masters import Master  # noqa: E402
 
 SEED = os.environ.get("SCHEMATHESIS_SEED", "1")
 EXAMPLES = "4"  # Requests of each operation.
-ENVIRONMENT = subprocess.check_output(
-    ["tools/python/venv_path", "tools/python/requirements-schemathesis.txt"], text=True).strip()
+ENVIRONMENT = harness.find_environment("schemathesis")
 
 # Operations that would end the session of the test, or that wait.
 EXCLUDED = ("AuthService_Login", "AuthService_Logout", "UserService_PatchUser",

@@ -13,8 +13,7 @@ sys.path[:0] = [os.path.join(os.getcwd(), "tests", folder) for folder in ("contr
 import harness  # noqa: E402
 import replay  # noqa: E402
 
-ENVIRONMENT = subprocess.check_output(
-    ["tools/python/venv_path", "tools/python/requirements-existing-client.txt"], text=True).strip()
+ENVIRONMENT = harness.find_environment("existing-client")
 sys.path += glob.glob(ENVIRONMENT + "/lib/python3*/site-packages")
 import lomond  # noqa: E402
 from determined.common import streams  # noqa: E402

@@ -281,10 +281,8 @@ class ServicesTest(DashboardTestCase):
 
     @classmethod
     def setUpClass(cls):
-        words = ["tools/python/venv_path", "tools/python/requirements-notebook.txt"]
-        folder = subprocess.check_output(words, encoding="utf-8").strip()
         with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as config:
-            variable = f"DET_PYTHON_EXECUTABLE={folder}/bin/python"
+            variable = f"DET_PYTHON_EXECUTABLE={harness.find_python('notebook')}"
             defaults = {"environment_variables": [variable]}
             json.dump({"task_container_defaults": defaults}, config)
             config.flush()

@@ -14,8 +14,7 @@ sys.path.insert(0, os.path.join(harness.ROOT, "base/objects/testing"))
 import object_server  # noqa: E402  (found by the line above)
 
 # A Python with s3fs, which the package det needs for checkpoints in a bucket.
-VENV = subprocess.check_output(
-    ["tools/python/venv_path", "tools/python/requirements-test.txt"], encoding="utf-8").strip()
+VENV = harness.find_environment("test")
 EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
 OVERRIDES = ("resources.slots_per_trial=2", "min_checkpoint_period={batches: 40}",
              "scheduling_unit=10", "max_restarts=2", "data.train_records=2000",

@@ -46,6 +46,21 @@ def free_port():
         return port
 
 
+def find_environment(name, root=ROOT):
+    """The folder of the virtual environment of tools/python/requirements-NAME.txt."""
+    tools = os.path.join(root, "tools/python")
+    words = [os.path.join(tools, "venv_path"), os.path.join(tools, f"requirements-{name}.txt")]
+    folder = subprocess.check_output(words, encoding="utf-8").strip()
+    if not os.path.exists(os.path.join(folder, ".complete")):
+        raise AssertionError(f"{folder} is missing: run tools/install_packages test")
+    return folder
+
+
+def find_python(name, root=ROOT):
+    """The Python of this environment."""
+    return os.path.join(find_environment(name, root), "bin/python")
+
+
 def job(**changes):
     return {**TRUE_JOB, **changes}
 

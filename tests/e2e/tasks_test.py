@@ -7,26 +7,14 @@ A program in a virtual environment with these packages talks to the services (ta
 import hashlib
 import json
 import os
-import pathlib
 import subprocess
 import urllib.error
 import urllib.request
 
 import harness
 
-REQUIREMENTS = "tools/python/requirements-notebook.txt"
 MEGABYTES = 100  # of the file that is copied by scp
-
-
-def find_python():
-    """The Python of the environment with JupyterLab and TensorBoard."""
-    words = ["tools/python/venv_path", REQUIREMENTS]
-    folder = pathlib.Path(subprocess.check_output(words, encoding="utf-8").strip())
-    assert (folder / ".complete").exists(), f"{folder} is missing: run tools/install_packages test"
-    return str(folder / "bin/python")
-
-
-PYTHON = find_python()
+PYTHON = harness.find_python("notebook")
 
 
 class TasksTestCase(harness.ClusterTestCase):

@@ -16,17 +16,7 @@ import traceback
 import harness
 
 ROOT = pathlib.Path(harness.ROOT)
-REQUIREMENTS = ROOT / "tools/python/requirements-existing-client.txt"
-
-
-def _virtual_environment():
-    command = [ROOT / "tools/python/venv_path", REQUIREMENTS]
-    folder = pathlib.Path(subprocess.check_output(command, encoding="utf-8").strip())
-    assert (folder / ".complete").exists(), f"{folder} is missing: run tools/install_packages test"
-    return folder
-
-
-VIRTUAL_ENVIRONMENT = _virtual_environment()
+VIRTUAL_ENVIRONMENT = pathlib.Path(harness.find_environment("existing-client"))
 PYTHON = str(VIRTUAL_ENVIRONMENT / "bin/python")
 SITE_PACKAGES = str(next(VIRTUAL_ENVIRONMENT.glob("lib/python3*/site-packages")))
 DEBIAN_TORCH = str(ROOT / "tests/existing_client/debian_torch")
@@ -61,8 +51,9 @@ def create_administrator(home, name, password):
 
 
 def start_module(home, module, *words):
-    """Starts a module of the client in a process of its own, as its users do."""
-    return subprocess.Popen([PYTHON, "-m", module, *map(str, words)], env=environment(home),
+    """Starts a module of the client in a separate process, as its users do."""
+    env = {**environment(home), "PYTHONUNBUFFERED": "1"}  # Tests read its lines as it prints them.
+    return subprocess.Popen([PYTHON, "-m", module, *map(str, words)], env=env,
                             cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, encoding="utf-8")
 

@@ -53,16 +53,9 @@ socketserver.ThreadingTCPServer(("127.0.0.1", {tcp}), Echo).serve_forever()
 """
 
 
-def find_notebook_python():
-    """The Python of the environment with JupyterLab and TensorBoard."""
-    words = ["tools/python/venv_path", "tools/python/requirements-notebook.txt"]
-    folder = subprocess.check_output(words, encoding="utf-8").strip()
-    assert os.path.exists(folder + "/.complete"), f"{folder} is missing: run tools/install_packages test"
-    return folder + "/bin/python"
-
-
+# With JupyterLab and TensorBoard.
 WITH_PYTHON = ("--config", "environment.environment_variables="
-               f"[DET_PYTHON_EXECUTABLE={find_notebook_python()}]")
+               f"[DET_PYTHON_EXECUTABLE={harness.find_python('notebook')}]")
 
 
 def exchange(port, data):
@@ -134,7 +127,7 @@ class TasksTestCase(harness.ClusterTestCase):
             return error.code, error.read().decode()
 
     def run_module(self, module, *words):
-        """Runs a module of the client in a process of its own; returns what it prints."""
+        """Runs a module of the client in a separate process; returns what it prints."""
         with existing_client.start_module(self.home, module, *words) as process:
             try:
                 out, _ = process.communicate(timeout=harness.TIMEOUT)
@@ -467,6 +460,25 @@ class PortsTest(TasksTestCase):
             finally:
                 tunnel.kill()
         self.run_det("experiment", "kill", experiment)
+
+    def test_publishes_ports_while_it_follows_the_log(self):
+        port = harness.free_port()
+        path = self.home.write("ports.yaml", self.config)
+        with existing_client.start_module(
+                self.home, "determined.cli", "experiment", "create", path, self.context,
+                "--follow-first-trial", "--publish", f"{port}:{self.tcp}") as follow:
+            try:
+                seen = ""
+                for line in follow.stdout:
+                    seen += line
+                    if "serves" in line:
+                        break
+                experiment = re.search(r"Created experiment (\d+)", seen)[1]
+                self.check_echo(port)
+                self.run_det("experiment", "kill", experiment)
+                self.assertIn("Trial log stream ended", follow.communicate(timeout=harness.TIMEOUT)[0])
+            finally:
+                follow.kill()
 
 
 if __name__ == "__main__":

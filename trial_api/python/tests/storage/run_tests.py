@@ -5,7 +5,6 @@ They are in the virtual environment that `tools/install_packages test` makes.
 """
 
 import os
-import subprocess
 import sys
 
 PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
@@ -21,15 +20,11 @@ def load_tests(loader, _tests, _pattern):
 
 
 if __name__ == "__main__":
-    venv = subprocess.check_output(
-        ["tools/python/venv_path", "tools/python/requirements-test.txt"], encoding="utf-8"
-    ).strip()
-    if sys.prefix != venv:
-        python = f"{venv}/bin/python"
-        if not os.path.exists(python):
-            sys.exit(f"{venv} is missing: run tools/install_packages test")
-        os.execv(python, [python, "-B", __file__, *sys.argv[1:]])
     sys.path[:0] = [os.path.join(os.getcwd(), path) for path in PATHS]
     import harness
 
+    venv = harness.find_environment("test")
+    if sys.prefix != venv:
+        python = os.path.join(venv, "bin/python")
+        os.execv(python, [python, "-B", __file__, *sys.argv[1:]])
     harness.main()
