@@ -29,7 +29,11 @@ class Relay {
       }
     }
     sent_ = true;
-    if (received_) stream_.Close();
+    if (received_) co_return CloseStream();
+    // A peer that has closed its socket takes nothing more, so that the other side need not send.
+    error_code error;
+    co_await socket_.async_wait(StreamSocket::wait_error, Catch(error));
+    if (!error) CloseStream();
   }
 
   // From the stream to the socket. Reads the stream until its end, to notice when it breaks.
@@ -43,8 +47,9 @@ class Relay {
       // If the peer of the socket takes no more bytes, it may still send.
       socket_.shutdown(StreamSocket::shutdown_send, error);
       received_ = true;
-      if (sent_) stream_.Close();
+      if (sent_) CloseStream();
     }
+    closed_ = true;
     Close();
   }
 
@@ -64,6 +69,9 @@ class Relay {
     co_return message;
   }
 
+  void CloseStream() {
+    if (!std::exchange(closed_, true)) stream_.Close();
+  }
   void Close() {
     error_code ignored;
     socket_.close(ignored);
@@ -73,6 +81,7 @@ class Relay {
   MessageStream& stream_;
   bool sent_ = false;      // all bytes of the socket
   bool received_ = false;  // all bytes that the socket takes
+  bool closed_ = false;    // the stream
 };
 
 }  // namespace

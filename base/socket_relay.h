@@ -39,7 +39,7 @@ class MessageStream {
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 10;
 
 // Returns when the stream has ended, and closes the socket then. Closes the stream when both
-// directions have ended. The end of one direction does not affect the other: each side may shut
+// directions have ended, or when the socket's peer has closed it and its bytes are sent. The end of one direction does not affect the other: each side may shut
 // down its socket for writing and still read. If the socket is closed by the caller, both
 // directions end. REQUIRES that both outlive the coroutine, which runs on the socket's executor.
 boost::asio::awaitable<void> RelaySocket(StreamSocket& socket, MessageStream& stream);

@@ -137,6 +137,26 @@ TEST_F(SocketRelayTest, RelaysUntilBothDirectionsHaveEnded) {
   AwaitEnd();
 }
 
+// Otherwise a connection whose client is gone would remain until the other side sends something.
+TEST_F(SocketRelayTest, ClosesTheStream_WhenThePeerHasClosedItsSocket) {
+  Send("last");
+  peer_.Close();
+  EXPECT_EQ(stream_.Take().data, "last");
+  EXPECT_TRUE(stream_.Take().end);
+  stream_.closed.get_future().wait();
+  AwaitEnd();
+}
+
+TEST_F(SocketRelayTest, ClosesTheStream_WhenThePeerClosesAfterItsDirection) {
+  ::shutdown(peer_.get(), SHUT_WR);
+  EXPECT_TRUE(stream_.Take().end);
+  stream_.Put(Message{.data = "more"});
+  EXPECT_EQ(Receive(), "more");
+  peer_.Close();
+  stream_.closed.get_future().wait();
+  AwaitEnd();
+}
+
 TEST_F(SocketRelayTest, SendsAfterTheStreamHasEndedItsDirection) {
   stream_.Put(Message{.data = "", .end = true});
   EXPECT_EQ(Receive(), "");

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "master/gateway/await.h"
+#include "base/await.h"
 #include "master/gateway/http_headers.h"
 #include "proto/json_writer.h"
 #include <boost/asio/buffer.hpp>
@@ -26,6 +26,8 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
+using base::Await;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr auto kIdle = std::chrono::seconds(75);       // for the next request

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "master/gateway/await.h"
+#include "base/await.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/http_headers.h"
 #include "master/gateway/http_relay.h"
@@ -23,6 +23,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
+using base::Await;
 using boost::system::error_code;
 
 constexpr char kSignInPage[] = "/sign-in?next=";

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "master/gateway/await.h"
+#include "base/await.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -25,6 +25,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr auto kTransfer = std::chrono::seconds(300);  // for a piece of a body
@@ -61,7 +62,8 @@ asio::awaitable<void> WriteLastChunk(beast::tcp_stream& stream, error_code& erro
 // Closes the program's connection when the client disconnects, since the program may have nothing
 // to send for hours. Ends as soon as the client sends something.
 asio::awaitable<void> CloseOnDisconnect(std::shared_ptr<beast::tcp_stream> client,
-                                        std::weak_ptr<beast::tcp_stream> task) {
+                                        std::weak_ptr<beast::tcp_stream> task,
+                                        std::shared_ptr<bool> disconnected) {
   error_code error;
   co_await client->socket().async_wait(asio::socket_base::wait_read, Catch(error));
   char byte;
@@ -69,6 +71,7 @@ asio::awaitable<void> CloseOnDisconnect(std::shared_ptr<beast::tcp_stream> clien
     const ssize_t got = ::recv(client->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got > 0 || (got < 0 && errno == EAGAIN)) co_return;
   }
+  *disconnected = true;
   if (const auto held = task.lock()) held->close();
 }
 
@@ -136,7 +139,8 @@ asio::awaitable<HttpRelay::Result> HttpRelay::Run(base::Fd connection) {
   http::request_serializer<http::empty_body> serializer(parts_.head);
   co_await http::async_write_header(*task_, serializer, Catch(error));
   if (!error) co_await (Upload() && Download());
-  co_return result_;
+  // The request must not be sent again for a client that is gone.
+  co_return *disconnected_ ? Result::kBroken : result_;
 }
 
 asio::awaitable<void> HttpRelay::Upload() {
@@ -146,7 +150,8 @@ asio::awaitable<void> HttpRelay::Upload() {
     co_await UploadBody();
   }
   if (!uploaded_ || over_) co_return;
-  asio::co_spawn(task_->get_executor(), CloseOnDisconnect(parts_.client, task_), asio::detached);
+  asio::co_spawn(task_->get_executor(), CloseOnDisconnect(parts_.client, task_, disconnected_),
+                 asio::detached);
 }
 
 asio::awaitable<void> HttpRelay::UploadBody() {

@@ -91,6 +91,7 @@ class HttpRelay {
   Result result_ = Result::kUnanswered;
   bool uploaded_ = false;  // the program has the whole request
   bool over_ = false;      // the response has ended
+  const std::shared_ptr<bool> disconnected_ = std::make_shared<bool>(false);  // the client
   bool keeps_client_ = false;
   bool keeps_task_ = false;
 };

@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/await.h"
 #include "master/gateway/api_page.h"
-#include "master/gateway/await.h"
 #include "master/gateway/gzip.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/http_headers.h"
@@ -20,6 +20,7 @@ namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr auto kTransfer = std::chrono::seconds(300);  // of a response

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/await.h"
 #include "base/fd.h"
-#include "master/gateway/await.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/tls_session.h"
 #include <boost/asio/buffer.hpp>
@@ -29,6 +29,7 @@ namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr auto kIdle = std::chrono::seconds(75);  // for the first byte

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "master/gateway/await.h"
+#include "base/await.h"
 #include "master/gateway/http_exchange.h"
 #include "proto/http_path.h"
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +24,7 @@ namespace det::gateway {
 namespace {
 
 namespace asio = boost::asio;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr size_t kMaxStreams = 64;

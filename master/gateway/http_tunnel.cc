@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "master/gateway/await.h"
+#include "base/await.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/http_headers.h"
 #include "master/gateway/http_relay.h"
@@ -25,6 +25,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = beast::websocket;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr size_t kPiece = 32 << 10;

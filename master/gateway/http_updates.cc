@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "master/gateway/await.h"
+#include "base/await.h"
 #include "master/gateway/http_exchange.h"
 #include "master/gateway/http_headers.h"
 #include "master/gateway/websocket_connection.h"
@@ -28,6 +28,8 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = beast::websocket;
+using base::Await;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr size_t kMaxRequestBytes = 4 << 20;

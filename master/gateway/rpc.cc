@@ -3,12 +3,13 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
-#include "master/gateway/await.h"
+#include "base/await.h"
 
 namespace det::gateway {
 namespace {
 
 namespace asio = boost::asio;
+using base::Await;
 
 grpc::ByteBuffer ToBuffer(const std::string& bytes) {
   const grpc::Slice slice(bytes);

@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/await.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "master/gateway/await.h"
 #include "master/gateway/tls_keys.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/buffer.hpp>
@@ -34,6 +34,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
+using base::Catch;
 using boost::system::error_code;
 
 constexpr auto kCloseTimeout = std::chrono::seconds(5);

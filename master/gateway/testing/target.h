@@ -23,7 +23,7 @@ namespace det::gateway {
 class Target {
  public:
   using Socket = boost::asio::ip::tcp::socket;
-  // Serves one connection, on a thread of its own; the socket is closed afterwards.
+  // Serves one connection, on a separate thread; the socket is closed afterwards.
   using Serve = std::function<void(Socket&)>;
 
   explicit Target(Serve serve)
