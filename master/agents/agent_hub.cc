@@ -87,7 +87,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   void SetLeading(bool leading);
   void Stop();
   void Order(const model::AgentId& agent, const wire::MasterMessage& message);
-  void Dial(const model::AgentId& agent, int port, Reply reply);
+  void Dial(const model::AgentId& agent, int port, proxy::Interface interface, Reply reply);
   const auth::AllocationTokens& tokens() const { return deps_.authenticator->allocation_tokens(); }
 
  private:
@@ -305,7 +305,8 @@ void AgentHub::Impl::Order(const model::AgentId& agent, const wire::MasterMessag
   if (connection != nullptr) connection->Send(message);
 }
 
-void AgentHub::Impl::Dial(const model::AgentId& agent, int port, Reply reply) {
+void AgentHub::Impl::Dial(const model::AgentId& agent, int port, proxy::Interface interface,
+                          Reply reply) {
   AgentRoute route{.agent = agent};
   bool leading = false;
   {
@@ -318,7 +319,7 @@ void AgentHub::Impl::Dial(const model::AgentId& agent, int port, Reply reply) {
     }
   }
   if (!leading) return reply(NotLeadingError());
-  tunnels_->Dial(std::move(route), port, std::move(reply));
+  tunnels_->Dial(std::move(route), port, interface, std::move(reply));
 }
 
 // ---- logs, contexts, tunnels ----
@@ -391,8 +392,9 @@ void AgentHub::Start(const cluster::StartTask& order) {
   impl_->Order(order.agent, ToMessage(order, impl_->tokens()));
 }
 void AgentHub::Stop(const cluster::StopTask& order) { impl_->Order(order.agent, ToMessage(order)); }
-void AgentHub::Dial(const model::AgentId& agent, int port, Reply reply) {
-  impl_->Dial(agent, port, std::move(reply));
+void AgentHub::Dial(const model::AgentId& agent, int port, proxy::Interface interface,
+                    Reply reply) {
+  impl_->Dial(agent, port, interface, std::move(reply));
 }
 
 }  // namespace det::agents

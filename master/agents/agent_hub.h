@@ -1,6 +1,6 @@
 // The master's side of the agent protocol: one stream per agent. Reports become events for the
 // engine, commands of the engine are sent on the agents' streams; logs, context directories and
-// tunnels use calls of their own.
+// tunnels use separate calls.
 //
 // master.cc registers it with the gRPC server, whose threads run it; the engine calls it on its
 // loop. Makes no decisions about tasks.
@@ -88,7 +88,8 @@ class AgentHub final : public engine::AgentSink, public proxy::TaskDialer {
   void Start(const cluster::StartTask& order) override;
   void Stop(const cluster::StopTask& order) override;
 
-  void Dial(const model::AgentId& agent, int port, Reply reply) override;
+  void Dial(const model::AgentId& agent, int port, proxy::Interface interface,
+            Reply reply) override;
 
  private:
   class Impl;

@@ -160,12 +160,14 @@ class TaskTunnels::Tunnel final : public TaskTunnels::Reactor,
 TaskTunnels::TaskTunnels(TunnelOptions options, base::EventLoop* loop)
     : options_(std::move(options)), loop_(loop) {}
 
-void TaskTunnels::Dial(AgentRoute route, int port, Reply reply) {
+void TaskTunnels::Dial(AgentRoute route, int port, proxy::Interface interface, Reply reply) {
   if (port < 1 || port > 65535) {
     return reply(absl::InvalidArgumentError(absl::StrCat(port, " is not a port")));
   }
   const bool same_machine = !options_.machine_id.empty() && route.machine_id == options_.machine_id;
-  if (!same_machine && (!options_.direct || route.address.empty())) {
+  // Another program may listen on the port of a service at the address.
+  const bool direct = options_.direct && interface == proxy::Interface::kAny;
+  if (!same_machine && (!direct || route.address.empty())) {
     return OpenTunnel(route, port, std::move(reply));
   }
   std::unique_lock lock(mutex_);
@@ -184,9 +186,12 @@ asio::awaitable<void> TaskTunnels::DialDirectly(AgentRoute route, bool same_mach
   const auto socket = std::make_shared<tcp::socket>(io);
   asio::steady_timer deadline(io, kDirectTimeout);
   // The timer may have expired already when it is canceled, hence the shared socket.
-  deadline.async_wait([socket](const error_code& canceled) {
+  const auto expired = std::make_shared<bool>(false);
+  deadline.async_wait([socket, expired](const error_code& canceled) {
+    if (canceled) return;
     error_code ignored;
-    if (!canceled) socket->close(ignored);
+    *expired = true;
+    socket->close(ignored);
   });
   error_code error;
   tcp::resolver resolver(io);
@@ -198,6 +203,8 @@ asio::awaitable<void> TaskTunnels::DialDirectly(AgentRoute route, bool same_mach
     const std::string service = absl::StrCat(port);
     targets = co_await resolver.async_resolve(route.address, service, Catch(error));
   }
+  // A connection that begins later would have no deadline.
+  if (!error && *expired) error = asio::error::timed_out;
   if (!error) co_await asio::async_connect(*socket, targets, Catch(error));
   deadline.cancel();
   if (!error) socket->set_option(tcp::no_delay(true), error);

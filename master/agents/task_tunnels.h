@@ -54,7 +54,7 @@ class TaskTunnels final : public std::enable_shared_from_this<TaskTunnels> {
   TaskTunnels(TunnelOptions options, base::EventLoop* loop);
 
   // See TaskDialer.
-  void Dial(AgentRoute route, int port, Reply reply);
+  void Dial(AgentRoute route, int port, proxy::Interface interface, Reply reply);
 
   // Serves a call of Tunnel.
   Reactor* Accept(grpc::CallbackServerContext* context, Authorize authorize);

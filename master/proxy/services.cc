@@ -33,14 +33,15 @@ Service MakeService(const experiment::Trial& trial, const experiment::Experiment
   return {.id = task.value(), .task = task, .workspace = experiment.workspace};
 }
 
-// Where the services are, if the allocation runs.
+// Where the services are, if the allocation has slots. Whether a program serves there is known by
+// connecting: its agent's report that it has started may come later than its first output.
 void Locate(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
             Service& service) {
   service.allocation = allocation.id;
   service.agent_user = api::GetAgentUser(cluster, allocation);
   if (allocation.local_tasks.empty()) return;
   const experiment::LocalTask& first = allocation.local_tasks.front();
-  if (first.started && !first.exited) service.agent = first.placement.agent;
+  if (!first.exited) service.agent = first.placement.agent;
 }
 
 // The service that the task's kind has.
@@ -107,7 +108,7 @@ std::optional<model::TrialId> ParseTrial(const model::TaskId& task) {
 absl::StatusOr<Service> Choose(std::vector<Service> services, const Name& name,
                                std::string_view id) {
   for (Service& service : services) {
-    // A port with a name of its own has also the name with its number.
+    // A port that is named after its task also has the name with its number.
     if (service.id == id || (name.port && service.port == name.port)) return std::move(service);
   }
   return ServiceNotFound(id);

@@ -33,7 +33,7 @@ struct Service {
   bool is_tcp = false;           // other than HTTP
   bool is_terminal = false;      // of a shell: `port` is that of its sshd
   bool unauthenticated = false;  // everybody may use it
-  // The agent of the running allocation's first local task; absent: not running.
+  // The agent of the allocation's first local task; absent: it waits for slots, or has ended.
   model::AllocationId allocation;
   std::optional<model::AgentId> agent;
   std::string agent_user;  // of the agent's machine, runs its tasks; empty: unknown

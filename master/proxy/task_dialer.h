@@ -12,6 +12,12 @@
 
 namespace det::proxy {
 
+// Where a program listens.
+enum class Interface {
+  kLoopback,  // of the agent's machine: the services that resolute-runner starts
+  kAny,       // perhaps also the interface of the agent's address
+};
+
 class TaskDialer {
  public:
   // Gets a connected, non-blocking stream socket: of a TCP connection, or one end of a socket pair
@@ -20,10 +26,11 @@ class TaskDialer {
 
   virtual ~TaskDialer() = default;
 
-  // Connects to this port of the loopback interface of the agent's machine. UNAVAILABLE, with a
+  // Connects to this port of the agent's machine, of the loopback interface unless it is configured
+  // that agents' addresses are tried first and the program may listen there. UNAVAILABLE, with a
   // sentence for users, if the agent is not connected, does not answer in time, or nobody listens
   // on the port. Does not block; replies once, on any thread.
-  virtual void Dial(const model::AgentId& agent, int port, Reply reply) = 0;
+  virtual void Dial(const model::AgentId& agent, int port, Interface interface, Reply reply) = 0;
 };
 
 }  // namespace det::proxy

@@ -57,11 +57,14 @@ absl::StatusOr<OpenedService> TaskProxy::OpenFound(std::optional<absl::StatusOr<
   DET_RETURN_IF_ERROR(CheckReady(service));
   parts_.activity->Touch(service.task);
   OpenedService opened;
-  DET_ASSIGN_OR_RETURN(opened.use, CountUse(service.task));
+  DET_ASSIGN_OR_RETURN(opened.use, CountUse(service));
   opened.is_tcp = service.is_tcp;
   opened.connection_key = absl::StrCat(service.allocation.value(), ":", *service.port);
-  opened.dial = [dialer = parts_.dialer, agent = *service.agent, port = *service.port](
-                    TaskDialer::Reply reply) { dialer->Dial(agent, port, std::move(reply)); };
+  const Interface interface = service.is_of_kind ? Interface::kLoopback : Interface::kAny;
+  opened.dial = [dialer = parts_.dialer, agent = *service.agent, port = *service.port,
+                 interface](TaskDialer::Reply reply) {
+    dialer->Dial(agent, port, interface, std::move(reply));
+  };
   if (service.is_terminal) opened.dial = MakeTerminalDial(service, std::move(opened.dial));
   opened.access_token = GetDetail(service, "access_token");
   const std::string own_token = service.is_of_kind ? GetDetail(service, "token") : "";
@@ -81,18 +84,22 @@ OpenedService::Dial TaskProxy::MakeTerminalDial(const Service& service, OpenedSe
   };
 }
 
-absl::StatusOr<std::shared_ptr<void>> TaskProxy::CountUse(const model::TaskId& task) {
+absl::StatusOr<std::shared_ptr<void>> TaskProxy::CountUse(const Service& service) {
+  // All services of a task share one count; a terminal has a thread, hence a smaller one.
+  const std::string key = service.is_terminal ? service.id : service.task.value();
+  const int limit = service.is_terminal ? kMaxTerminals : kMaxConnections;
   std::lock_guard lock(counts_->mutex);
-  int& count = counts_->of_task[task];
-  if (count >= kMaxConnections) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "task ", task.value(), " has ", kMaxConnections, " open connections; close some"));
+  int& count = counts_->open[key];
+  if (count >= limit) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("task ", service.task.value(), " has ", limit, " open ",
+                     service.is_terminal ? "terminals" : "connections", "; close some"));
   }
   ++count;
-  return std::shared_ptr<void>(nullptr, [counts = counts_, task](void*) {
+  return std::shared_ptr<void>(nullptr, [counts = counts_, key](void*) {
     std::lock_guard lock(counts->mutex);
-    const auto found = counts->of_task.find(task);
-    if (--found->second == 0) counts->of_task.erase(found);
+    const auto found = counts->open.find(key);
+    if (--found->second == 0) counts->open.erase(found);
   });
 }
 

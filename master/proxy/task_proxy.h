@@ -27,7 +27,9 @@ using gateway::OpenedService;
 
 class TaskProxy {
  public:
-  static constexpr int kMaxConnections = 256;  // of one task at a time
+  // The limits of one task.
+  static constexpr int kMaxConnections = 256;
+  static constexpr int kMaxTerminals = 8;
 
   struct Parts {
     engine::Engine* engine;
@@ -54,7 +56,7 @@ class TaskProxy {
                                           const ServiceCredentials& credentials);
   // Returns a function that opens a terminal over a connection to the shell's sshd.
   OpenedService::Dial MakeTerminalDial(const Service& service, OpenedService::Dial dial);
-  absl::StatusOr<std::shared_ptr<void>> CountUse(const model::TaskId& task);
+  absl::StatusOr<std::shared_ptr<void>> CountUse(const Service& service);
 
   const Parts parts_;
   Access access_;
@@ -62,7 +64,7 @@ class TaskProxy {
   // Shared with the uses.
   struct Counts {
     std::mutex mutex;
-    std::map<model::TaskId, int> of_task;
+    std::map<std::string, int> open;  // by task, and by terminal
   };
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };

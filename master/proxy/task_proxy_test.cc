@@ -30,7 +30,7 @@ constexpr char kTask[] = "11111111-2222-3333-4444-555555555555";
 // Replies with an error that names the port: connects to nothing.
 class FakeDialer final : public TaskDialer {
  public:
-  void Dial(const model::AgentId& agent, int port, Reply reply) override {
+  void Dial(const model::AgentId& agent, int port, Interface, Reply reply) override {
     reply(absl::UnavailableError(absl::StrCat(agent.value(), " ", port)));
   }
 };
@@ -215,8 +215,6 @@ TEST_F(TaskProxyTest, LeadsToThePortsOfATrial) {
   create.config = config;
   create.owner = model::UserId(1);
   Submit(create);
-  EXPECT_EQ(GetCode("1.1:6000", As("ann")), kUnavailable);
-  Start("1.1.1");
   const auto opened = Open("1.1:6000", As("ann"));
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(GetPlace(*opened), "agent-0 6000");
@@ -330,13 +328,30 @@ TEST_F(TaskProxyTest, RequiresTheArtifactsThatATensorboardShows) {
   EXPECT_EQ(GetCode(kTask, As("admin")), kOk);
 }
 
+// The output of a program may arrive before its agent's report that it has started.
+TEST_F(TaskProxyTest, ConnectsBeforeTheAgentReportsTheStart) {
+  TaskDefinition definition;
+  definition.proxy_ports = {{.proxy_port = 8000}};
+  Create(TaskKind::kCommand, std::move(definition));
+  EXPECT_EQ(GetCode(absl::StrCat(kTask, ":8000"), As("ann")), kOk);
+}
+
 TEST_F(TaskProxyTest, TellsWhyThereIsNoConnection) {
+  const std::string other = "22222222-2222-3333-4444-555555555555";
+  TaskDefinition all;
+  all.argv = {"true"};
+  all.resources.slots_per_trial = 4;
+  experiment::Task first = store::MakeTask(other);
+  first.definition = std::make_shared<const TaskDefinition>(all);
+  Submit(cluster::CreateTask{first});
   TaskDefinition definition;
   definition.service = TaskDefinition::Service::kHttp;
   Create(TaskKind::kNotebook, std::move(definition));
   EXPECT_EQ(Open(kTask, As("ann")).status().message(),
             absl::StrCat("task ", kTask, " is not running yet; try again later"));
-  Start(absl::StrCat(kTask, ".1"));
+  Submit(cluster::KillTasks{{model::TaskId(other)}, "killed"});
+  Submit(cluster::LocalTaskExited{.allocation = model::AllocationId(other + ".1"),
+                                  .agent = model::AgentId("agent-0")});
   EXPECT_EQ(Open(kTask, As("ann")).status().message(),
             absl::StrCat("task ", kTask, " is not ready yet; its log shows the progress"));
   EXPECT_EQ(Open("no-task", As("ann")).status().message(), "service not found: no-task");

@@ -133,11 +133,13 @@ class Master {
         grpc::CreateChannel(absl::StrCat("127.0.0.1:", port_), grpc::InsecureChannelCredentials()));
   }
 
-  std::future<absl::StatusOr<base::Fd>> StartDial(int port, const std::string& agent = "a1") {
+  std::future<absl::StatusOr<base::Fd>> StartDial(
+      int port, const std::string& agent = "a1",
+      proxy::Interface interface = proxy::Interface::kAny) {
     auto promise = std::make_shared<std::promise<absl::StatusOr<base::Fd>>>();
     std::future<absl::StatusOr<base::Fd>> reply = promise->get_future();
     proxy::TaskDialer& dialer = *hub_;
-    dialer.Dial(model::AgentId(agent), port, [promise](absl::StatusOr<base::Fd> socket) {
+    dialer.Dial(model::AgentId(agent), port, interface, [promise](absl::StatusOr<base::Fd> socket) {
       promise->set_value(std::move(socket));
     });
     return reply;
@@ -541,6 +543,9 @@ TEST(TaskTunnelsTest, ConnectsToTheAddressOrElseByTunnel_WhenDirectIsConfigured)
   const absl::StatusOr<base::Fd> client = master.Dial(target.port());
   ASSERT_TRUE(client.ok()) << client.status();
   EXPECT_TRUE(IsTcp(*client));
+  // Who listens at the address on the port of a service is another program.
+  auto service = master.StartDial(target.port(), "a1", proxy::Interface::kLoopback);
+  EXPECT_TRUE(agent.Next().has_open_tunnel());
   target.Close();
   auto dial = master.StartDial(target.port());
   EXPECT_TRUE(agent.Next().has_open_tunnel());
