@@ -28,7 +28,7 @@ absl::StatusOr<api::v1::Task> GetTask(const ApiClient& api, const std::string& i
 
 // Returns the newest allocation; an empty one if there is none yet.
 api::v1::Allocation GetCurrent(const api::v1::Task& task) {
-  return task.allocations().empty() ? api::v1::Allocation() : *task.allocations().rbegin();
+  return task.allocations().empty() ? api::v1::Allocation() : task.allocations(0);
 }
 
 // Returns "queued: needs 4 slots, 2 are free", or "starting".

@@ -35,8 +35,9 @@ absl::StatusOr<int> FollowCommand(Invocation& run, const ApiClient& api, const s
   request.set_task_id(id);
   api::v1::GetTaskResponse response;
   DET_RETURN_IF_ERROR(api.Call("TaskService.GetTask", request, &response));
-  api::v1::Allocation last;
-  for (const auto& each : response.task().allocations()) last = each;
+  const api::v1::Allocation none;
+  const auto& allocations = response.task().allocations();
+  const api::v1::Allocation& last = allocations.empty() ? none : allocations[0];
   // Without an exit code, it was killed before it ran.
   if (last.has_status_code() && last.status_code() == 0) return kExitOk;
   run.screen->PrintNotice(absl::StrCat(

@@ -23,7 +23,7 @@ absl::StatusOr<TunnelTarget> MakeTunnelTarget(const Connection& connection,
 // errors.
 absl::StatusOr<TunnelListener> OpenListener(const std::string& option, absl::string_view text);
 
-// Publishes ports of the first trial of an experiment on local ports, on threads of its own, until
+// Publishes ports of the first trial of an experiment on local ports, on separate threads, until
 // it is destroyed.
 class PublishedPorts {
  public:

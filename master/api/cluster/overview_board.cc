@@ -27,7 +27,7 @@ void CountSlots(const cluster::Cluster& cluster, v1::GetOverviewResponse* out) {
   }
 }
 
-// Each task that is not a trial is a job of its own.
+// Each task that is not a trial is a separate job.
 void CountTasks(const cluster::Cluster& cluster, v1::GetOverviewResponse* out) {
   for (const experiment::Task* task : cluster.live_tasks()) {
     const experiment::Allocation* allocation =

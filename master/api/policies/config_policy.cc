@@ -215,12 +215,13 @@ absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view section
 
 // A job that was submitted before the limit keeps its priority, but cannot move ahead with it.
 absl::Status CheckMove(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update,
-                       const experiment::Experiment& e) {
+                       const model::ResourcesConfig& resources,
+                       const experiment::QueuePlace& place) {
   if (!update.ahead_of && !update.behind_of) return absl::OkStatus();
   // The pool's default priority is always allowed.
-  if (update.priority || !e.config->resources.priority) return absl::OkStatus();
+  if (update.priority || !resources.priority) return absl::OkStatus();
   const char* const field = update.ahead_of ? "ahead_of: priority" : "behind_of: priority";
-  return CheckPriority(policy, field, e.queue.priority);
+  return CheckPriority(policy, field, place.priority);
 }
 
 absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update) {
@@ -266,10 +267,11 @@ absl::Status CheckTaskLimits(const ConfigPolicy& policy, const model::ResourcesC
 absl::Status CheckTaskUpdate(store::Store& store, const model::TaskId& task,
                              const cluster::UpdateQueue::Update& update) {
   DET_ASSIGN_OR_RETURN(const store::TaskRecord record, store.tasks().Get(task));
-  DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
-                       FindConfigPolicy(store, record.task.workspace, record.task.workspace_name,
-                                        kTaskWorkload));
-  return CheckUpdate(policy, update);
+  DET_ASSIGN_OR_RETURN(
+      const ConfigPolicy policy,
+      FindConfigPolicy(store, record.task.workspace, record.task.workspace_name, kTaskWorkload));
+  DET_RETURN_IF_ERROR(CheckUpdate(policy, update));
+  return CheckMove(policy, update, record.task.definition->resources, record.task.queue);
 }
 
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {
@@ -285,7 +287,7 @@ absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& u
     DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
                          FindConfigPolicy(store, e.workspace, e.config->workspace));
     DET_RETURN_IF_ERROR(CheckUpdate(policy, each));
-    DET_RETURN_IF_ERROR(CheckMove(policy, each, e));
+    DET_RETURN_IF_ERROR(CheckMove(policy, each, e.config->resources, e.queue));
   }
   return absl::OkStatus();
 }

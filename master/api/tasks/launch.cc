@@ -262,6 +262,11 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const LaunchSettings& settin
   }
   Launch launch;
   launch.context.hash = inherited_context;
+  if (!inherited_context.empty() &&
+      absl::IsNotFound(store.GetContext(inherited_context).status())) {
+    return absl::FailedPreconditionError(
+        "the context directory of the other task is no longer stored; add one to the request");
+  }
   if (!request.files().empty() || !inherited_context.empty()) {
     const bool given = document.Locate("work_dir") != document.source();
     if (given && !config.work_dir.empty()) {

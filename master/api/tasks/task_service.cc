@@ -162,7 +162,9 @@ class TaskService final : public ApiService<v1::TaskService> {
     DET_ASSIGN_OR_RETURN(const auto allocations, store_.ListAllocations(record.task.id));
     out->set_task_id(id);
     out->set_task_type(ToProto(record.task.kind));
-    for (const experiment::Allocation& allocation : allocations) {
+    // The newest first: existing clients read the first one.
+    for (auto each = allocations.rbegin(); each != allocations.rend(); ++each) {
+      const experiment::Allocation& allocation = *each;
       *out->add_allocations() = ToProto(allocation, "");
       // A task is ready when its service answers.
       const bool ready = record.task.service_port && record.task.allocation == allocation.id;
