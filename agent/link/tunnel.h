@@ -1,5 +1,5 @@
 // The agent's end of tunnels: connects to a port of the loopback interface when the master requests
-// it, and relays the bytes over a call of its own.
+// it, and relays the bytes over a separate call.
 #ifndef AGENT_LINK_TUNNEL_H_
 #define AGENT_LINK_TUNNEL_H_
 

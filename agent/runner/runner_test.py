@@ -369,7 +369,7 @@ class NotebookTest(ServiceTestCase):
         )
 
 
-# Stands in for the module of the package `det`, which has tests of its own.
+# Stands in for the module of the package `det`, which has separate tests.
 TENSORBOARD = """
 import http.server, json, os, sys
 print(json.dumps(sys.argv[1:]), flush=True)

@@ -1,7 +1,7 @@
 import { api, unwrap } from "./client";
 import type { Job, Message } from "./types";
 
-/** The kinds of tasks that a user launches with a configuration of their own. */
+/** The kinds of tasks that a user launches with a configuration. */
 export const LAUNCHED = ["notebook", "shell", "command", "tensorboard"] as const;
 export type LaunchedKind = (typeof LAUNCHED)[number];
 

@@ -194,7 +194,7 @@ def make_fetchers(sources: Sequence[Source], target: pathlib.Path) -> list[Fetch
 
 
 class Following:
-    """Runs each fetcher on a thread of its own, so that no storage waits for another.
+    """Runs each fetcher on a separate thread, so that no storage waits for another.
 
     A failure is printed once, and the next pass tries again.
 

@@ -31,6 +31,6 @@ export function useKillAction(): (task: Task) => Action {
   });
 }
 
-/** Whether the task has a page of its own to open: a service, or a terminal. */
+/** Whether the task has a page to open: a service, or a terminal. */
 export const canOpen = ({ kind, state }: Task): boolean =>
   (kind === "notebook" || kind === "tensorboard" || kind === "shell") && !hasEnded(state);

@@ -1,4 +1,4 @@
-// The terminal emulator with its style: a chunk of its own.
+// The terminal emulator with its style: a separate chunk.
 import "@xterm/xterm/css/xterm.css";
 
 export { FitAddon } from "@xterm/addon-fit";

@@ -9,7 +9,7 @@ import { useRefresh } from "@/api/useRefresh";
 /** The prefix of the query keys of tasks. */
 export const TASKS_KEY = ["tasks"] as const;
 
-// Tasks have no stream of their own. The lists are also read again when the cluster's load changes.
+// Tasks have no stream. The lists are also read again when the cluster's load changes.
 const INTERVAL = 5000; // ms
 const AFTER_CHANGE = 500; // ms
 
